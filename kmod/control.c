@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the operator can ask of a loop: load, arm, start, stop, acknowledge,
+ * change parameters. Called with loop->mutex held; the states are described
+ * in the UAPI header.
+ */
+#include <linux/cpu.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "hytest.h"
+
+/* The CRC is made in pieces, so that preemption is never off for long. */
+#define CRC_PIECE	SZ_64K
+
+#define MAX_DRY_TICKS	100000
+
+static_assert(sizeof(struct hytest_change) == sizeof(struct ht_change));
+static_assert(sizeof(struct hytest_refusal) == sizeof(struct ht_error));
+
+static int refuse(struct hytest_refusal *refusal, const struct ht_error *error)
+{
+	*refusal = (struct hytest_refusal){
+		.code = error->code,
+		.where = error->where,
+		.index = error->index,
+		.item = error->item,
+		.value = error->value,
+	};
+	return -EINVAL;
+}
+
+/* The state, not in the middle of a tick that is about to change it. */
+static enum hytest_state settled_state(struct hytest_loop *loop)
+{
+	enum hytest_state state;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	state = hytest_state(loop);
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	return state;
+}
+
+/* Changes the state at rest: nothing ticks. */
+static void rest_in(struct hytest_loop *loop, enum hytest_state state,
+		    enum hytest_event_type event)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	hytest_status_begin(loop);
+	hytest_set_state(loop, state);
+	hytest_event(loop, event, 0, 0, 0);
+	hytest_status_end(loop);
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+}
+
+static u32 image_crc(const void *image, size_t size)
+{
+	const size_t at = offsetof(struct ht_image_header, crc);
+	const u32 zero = 0;
+	u32 crc;
+
+	hytest_fpu_begin();
+	crc = ht_crc32(0, image, at);
+	crc = ht_crc32(crc, &zero, sizeof(zero));
+	hytest_fpu_end();
+	image += at + sizeof(zero);
+	size -= at + sizeof(zero);
+	while (size) {
+		size_t piece = min_t(size_t, size, CRC_PIECE);
+
+		hytest_fpu_begin();
+		crc = ht_crc32(crc, image, piece);
+		hytest_fpu_end();
+		image += piece;
+		size -= piece;
+		cond_resched();
+	}
+	return crc;
+}
+
+/* A program in the making. */
+struct parts {
+	void *image;
+	struct ht_loop *core;
+	struct hytest_ring *ring;
+	size_t image_bytes;
+	u64 core_bytes;
+	u64 ring_bytes;
+	u32 record_size;
+};
+
+static void free_parts(struct parts *parts)
+{
+	hytest_ring_put(parts->ring);
+	vfree(parts->core);
+	vfree(parts->image);
+}
+
+static int check_image(struct parts *parts, struct hytest_load *load)
+{
+	const struct ht_image_header *h = parts->image;
+	struct ht_error error = { 0 };
+	int code;
+
+	if (parts->image_bytes < sizeof(*h) || h->size != parts->image_bytes) {
+		error.code = HT_ERR_SIZE;
+		error.value = parts->image_bytes;
+		return refuse(&load->refusal, &error);
+	}
+	if (image_crc(parts->image, parts->image_bytes) != h->crc &&
+	    h->magic == HT_IMAGE_MAGIC) {
+		error.code = HT_ERR_CRC;
+		error.value = h->crc;
+		return refuse(&load->refusal, &error);
+	}
+	hytest_fpu_begin();
+	code = ht_image_check_structure(parts->image, parts->image_bytes, &error);
+	if (!code)
+		parts->core_bytes = ht_loop_bytes(parts->image);
+	hytest_fpu_end();
+	return code ? refuse(&load->refusal, &error) : 0;
+}
+
+static int build_parts(struct parts *parts, struct hytest_load *load)
+{
+	const struct ht_image_header *h = parts->image;
+	struct ht_error error = { 0 };
+	int ret, code;
+
+	parts->image_bytes = load->size;
+	if (copy_from_user(parts->image, u64_to_user_ptr(load->image), load->size))
+		return -EFAULT;
+	ret = check_image(parts, load);
+	if (ret)
+		return ret;
+	parts->record_size = sizeof(struct hytest_record) +
+			     (h->n_records + h->n_outputs) * sizeof(u64);
+	parts->ring_bytes = PAGE_ALIGN((u64)parts->record_size * h->ring_records);
+	load->needed_bytes = parts->image_bytes + parts->core_bytes + parts->ring_bytes;
+	if (load->needed_bytes > hytest_max_loop_bytes)
+		return -E2BIG;
+	parts->core = vzalloc(parts->core_bytes);
+	parts->ring = hytest_ring_alloc(parts->record_size, h->ring_records);
+	if (!parts->core || !parts->ring)
+		return -ENOMEM;
+	hytest_fpu_begin();
+	code = ht_loop_init(parts->core, parts->image, &error);
+	hytest_fpu_end();
+	return code ? refuse(&load->refusal, &error) : 0;
+}
+
+/* Puts a program in place of the one that is there; nothing ticks. */
+static void exchange(struct hytest_loop *loop, struct parts *parts)
+{
+	struct parts old = {
+		.image = loop->image,
+		.core = loop->core,
+		.ring = loop->ring,
+	};
+	const struct ht_image_header *h = parts->image;
+	struct hytest_status *status = loop->status;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	loop->image = parts->image;
+	loop->image_bytes = parts->image_bytes;
+	loop->core = parts->core;
+	loop->ring = parts->ring;
+	loop->loop_bytes = parts->image_bytes + parts->core_bytes + parts->ring_bytes;
+	loop->tick = 0;
+	loop->head = 0;
+	hytest_status_begin(loop);
+	hytest_set_state(loop, h ? HYTEST_LOADED : HYTEST_EMPTY);
+	status->program++;
+	status->record_size = parts->record_size;
+	status->ring_records = h ? h->ring_records : 0;
+	status->mapping_size = PAGE_SIZE + parts->ring_bytes;
+	status->period_ns = h ? h->period_ns : 0;
+	status->budget_ns = h ? h->budget_ns : 0;
+	status->dry_worst_ns = 0;
+	status->head = 0;
+	status->tick = 0;
+	status->missed = 0;
+	status->overruns = 0;
+	status->batch = 0;
+	status->safe = 1;
+	hytest_histogram_reset(&status->lateness);
+	hytest_histogram_reset(&status->step);
+	hytest_event(loop, h ? HYTEST_EVENT_LOADED : HYTEST_EVENT_UNLOADED, 0, 0, 0);
+	hytest_status_end(loop);
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	free_parts(&old);
+}
+
+int hytest_load(struct hytest_loop *loop, struct hytest_load *load)
+{
+	const enum hytest_state state = settled_state(loop);
+	struct parts parts = { 0 };
+	int ret;
+
+	if (state != HYTEST_EMPTY && state != HYTEST_LOADED)
+		return -EBUSY;
+	memset(&load->refusal, 0, sizeof(load->refusal));
+	load->needed_bytes = load->size;
+	if (load->size > hytest_max_image_bytes)
+		return -EFBIG;
+	parts.image = vzalloc(max_t(u64, load->size, sizeof(struct ht_image_header)));
+	if (!parts.image)
+		return -ENOMEM;
+	ret = build_parts(&parts, load);
+	if (ret) {
+		free_parts(&parts);
+		return ret;
+	}
+	exchange(loop, &parts);
+	return 0;
+}
+
+int hytest_unload(struct hytest_loop *loop)
+{
+	struct parts none = { 0 };
+
+	if (settled_state(loop) != HYTEST_LOADED)
+		return settled_state(loop) == HYTEST_EMPTY ? -ENODATA : -EBUSY;
+	exchange(loop, &none);
+	return 0;
+}
+
+/* All interlocks must be content with the signals as they are now. */
+static int unhealthy_lock(struct hytest_loop *loop, u32 *interlock)
+{
+	const struct ht_image_header *h = loop->image;
+	struct ht_lock_view view;
+	u32 i;
+
+	for (i = 0; i < h->n_interlocks; i++) {
+		hytest_fpu_begin();
+		ht_loop_lock(loop->core, i, &view);
+		hytest_fpu_end();
+		if (!view.healthy) {
+			*interlock = i;
+			return -EPERM;
+		}
+	}
+	return 0;
+}
+
+int hytest_arm(struct hytest_loop *loop, struct hytest_arm *arm)
+{
+	const struct ht_image_header *h = loop->image;
+	int ret;
+
+	if (settled_state(loop) == HYTEST_EMPTY)
+		return -ENODATA;
+	if (settled_state(loop) != HYTEST_LOADED)
+		return -EBUSY;
+	if (arm->reserved || !arm->dry_ticks || arm->dry_ticks > MAX_DRY_TICKS)
+		return -EINVAL;
+	if (arm->cpu >= nr_cpu_ids || !cpu_online(arm->cpu))
+		return -ENODEV;
+	arm->budget_ns = h->budget_ns;
+	ret = hytest_measure(loop, arm->cpu, arm->dry_ticks, arm->budget_ns, &arm->worst_ns);
+	if (ret)
+		return ret;
+	loop->status->dry_worst_ns = arm->worst_ns;
+	if (arm->worst_ns > arm->budget_ns)
+		return -ETIME;
+	ret = unhealthy_lock(loop, &arm->interlock);
+	if (ret)
+		return ret;
+	loop->cpu = arm->cpu;
+	loop->status->cpu = arm->cpu;
+	rest_in(loop, HYTEST_ARMED, HYTEST_EVENT_ARMED);
+	return 0;
+}
+
+int hytest_disarm(struct hytest_loop *loop)
+{
+	if (settled_state(loop) != HYTEST_ARMED)
+		return -EBUSY;
+	rest_in(loop, HYTEST_LOADED, HYTEST_EVENT_DISARMED);
+	return 0;
+}
+
+static void clear_run(struct hytest_loop *loop)
+{
+	struct hytest_status *status = loop->status;
+
+	lockdep_assert_held(&loop->lock);
+	memset(&loop->request, 0, sizeof(loop->request));
+	loop->tick = 0;
+	loop->head = 0;
+	loop->late_in_row = 0;
+	loop->counted_safe = false;
+	loop->batches = 0;
+	status->head = 0;
+	status->tick = 0;
+	status->missed = 0;
+	status->overruns = 0;
+	status->batch = 0;
+	status->safe = 1;
+	memset(&status->trip, 0, sizeof(status->trip));
+	hytest_histogram_reset(&status->lateness);
+	hytest_histogram_reset(&status->step);
+}
+
+int hytest_start(struct hytest_loop *loop)
+{
+	const struct ht_image_header *h = loop->image;
+	unsigned long flags;
+	u32 i;
+	int ret;
+
+	if (settled_state(loop) != HYTEST_ARMED)
+		return -EBUSY;
+	/* Old records must not pass for new ones. */
+	for (i = 0; i < h->ring_records; i++)
+		WRITE_ONCE(hytest_ring_slot(loop->ring, i)->sequence, 0);
+	hytest_fpu_begin();
+	ht_loop_start(loop->core);
+	hytest_fpu_end();
+	/* The last tick of the run before may still be on its way out. */
+	hrtimer_cancel(&loop->timer);
+
+	cpus_read_lock();
+	if (!cpu_online(loop->cpu)) {
+		cpus_read_unlock();
+		return -ENODEV;
+	}
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	hytest_status_begin(loop);
+	clear_run(loop);
+	loop->heartbeat_ns = (u64)h->heartbeat_ms * NSEC_PER_MSEC;
+	loop->last_heartbeat_ns = ktime_get_ns();
+	loop->due_ns = hytest_first_tick(h->period_ns);
+	loop->status->start_ns = loop->due_ns;
+	loop->ticking = true;
+	hytest_set_state(loop, HYTEST_RUNNING);
+	hytest_event(loop, HYTEST_EVENT_STARTED, loop->cpu, 0, 0);
+	hytest_status_end(loop);
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	ret = hytest_start_timer(loop);
+	cpus_read_unlock();
+	return ret;
+}
+
+int hytest_stop(struct hytest_loop *loop)
+{
+	unsigned long flags;
+	int ret = -EBUSY;
+
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	if (hytest_state(loop) == HYTEST_RUNNING) {
+		loop->request.stop = true;
+		ret = 0;
+	} else if (hytest_state(loop) == HYTEST_STOPPING) {
+		ret = 0;
+	}
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	return ret;
+}
+
+/* An armed loop has safe outputs and no tick that could take it there. */
+static void trip_at_rest(struct hytest_loop *loop, u32 cause)
+{
+	hytest_status_begin(loop);
+	hytest_set_state(loop, HYTEST_TRIPPED);
+	loop->status->trip = (struct hytest_trip){
+		.cause = cause,
+		.time_ns = ktime_get_ns(),
+	};
+	hytest_event(loop, HYTEST_EVENT_TRIPPED, cause << 16, 0, 0);
+	hytest_event(loop, HYTEST_EVENT_SAFE, 0, 0, 0);
+	hytest_status_end(loop);
+}
+
+void hytest_trip(struct hytest_loop *loop, u32 cause)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	switch (hytest_state(loop)) {
+	case HYTEST_ARMED:
+		trip_at_rest(loop, cause);
+		break;
+	case HYTEST_RUNNING:
+	case HYTEST_STOPPING:
+		if (loop->request.trip)
+			break;
+		loop->request.trip_cause = (struct ht_trip){
+			.cause = cause,
+			.action = HT_ACTION_RAMP,
+		};
+		loop->request.trip = true;
+		break;
+	default:
+		break;
+	}
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+}
+
+int hytest_acknowledge(struct hytest_loop *loop)
+{
+	unsigned long flags;
+	bool ticking;
+
+	if (settled_state(loop) != HYTEST_TRIPPED)
+		return -ENODATA;
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	ticking = loop->ticking;
+	/* Outputs that were held go to safe once the operator knows. */
+	loop->request.release_hold = ticking;
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	if (ticking)
+		return -EBUSY;
+	hytest_fpu_begin();
+	ht_loop_rest(loop->core);
+	hytest_fpu_end();
+	rest_in(loop, HYTEST_LOADED, HYTEST_EVENT_ACKNOWLEDGED);
+	return 0;
+}
+
+/* The changes are staged; hand them to the tick or make them now. */
+static void commit(struct hytest_loop *loop, struct hytest_batch *batch)
+{
+	unsigned long flags;
+	bool now;
+
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	now = !loop->ticking;
+	if (!now) {
+		batch->number = ++loop->batches;
+		loop->request.batch_number = batch->number;
+		loop->request.batch_tick = batch->tick;
+		loop->request.batch = true;
+	}
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	if (now) {
+		batch->number = 0;
+		hytest_fpu_begin();
+		ht_program_commit(ht_loop_program(loop->core));
+		hytest_fpu_end();
+	}
+}
+
+int hytest_change(struct hytest_loop *loop, struct hytest_batch *batch)
+{
+	struct ht_error error = { 0 };
+	struct ht_change *changes;
+	int code;
+
+	memset(&batch->refusal, 0, sizeof(batch->refusal));
+	if (settled_state(loop) == HYTEST_EMPTY)
+		return -ENODATA;
+	/* A tripped program stands still; what it shows must stay true. */
+	if (settled_state(loop) == HYTEST_TRIPPED || READ_ONCE(loop->request.batch))
+		return -EBUSY;
+	if (!batch->count || batch->count > HYTEST_MAX_CHANGES)
+		return -EINVAL;
+	changes = vmemdup_user(u64_to_user_ptr(batch->changes),
+			       batch->count * sizeof(*changes));
+	if (IS_ERR(changes))
+		return PTR_ERR(changes);
+	hytest_fpu_begin();
+	code = ht_program_stage(ht_loop_program(loop->core), changes, batch->count, &error);
+	hytest_fpu_end();
+	kvfree(changes);
+	if (code)
+		return refuse(&batch->refusal, &error);
+	commit(loop, batch);
+	return 0;
+}
+
+int hytest_look_at_lock(struct hytest_loop *loop, struct hytest_lock *lock)
+{
+	const struct ht_image_header *h = loop->image;
+	struct ht_lock_view view;
+
+	if (!h)
+		return -ENODATA;
+	if (lock->reserved || lock->interlock >= h->n_interlocks)
+		return -EINVAL;
+	hytest_fpu_begin();
+	ht_loop_lock(loop->core, lock->interlock, &view);
+	hytest_fpu_end();
+	lock->healthy = view.healthy;
+	lock->violated_ticks = view.violated_ticks;
+	lock->value = view.value;
+	lock->limit = view.limit;
+	return 0;
+}
+
+int hytest_get_params(struct hytest_loop *loop, const struct hytest_params *params)
+{
+	const struct ht_image_header *h = loop->image;
+	const double *values;
+
+	if (!h)
+		return -ENODATA;
+	if (params->first > h->n_params || params->count > h->n_params - params->first)
+		return -EINVAL;
+	/* The bank stays as it is until the next batch, which needs the mutex. */
+	hytest_fpu_begin();
+	values = ht_program_params(ht_loop_program(loop->core));
+	hytest_fpu_end();
+	if (copy_to_user(u64_to_user_ptr(params->values), values + params->first,
+			 (size_t)params->count * sizeof(u64)))
+		return -EFAULT;
+	return 0;
+}
+
+static void note_control(struct hytest_loop *loop, enum hytest_event_type event, u32 owner)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	hytest_status_begin(loop);
+	loop->status->owner = event == HYTEST_EVENT_CONTROL_TAKEN ? owner : 0;
+	hytest_event(loop, event, owner, 0, 0);
+	hytest_status_end(loop);
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+}
+
+int hytest_take_control(struct hytest_loop *loop, struct hytest_file *file)
+{
+	if (loop->owner == file)
+		return 0;
+	if (loop->owner)
+		return -EBUSY;
+	loop->owner = file;
+	note_control(loop, HYTEST_EVENT_CONTROL_TAKEN, task_tgid_vnr(current));
+	return 0;
+}
+
+void hytest_leave_control(struct hytest_loop *loop, struct hytest_file *file)
+{
+	if (loop->owner != file)
+		return;
+	hytest_trip(loop, HT_CAUSE_OWNER);
+	note_control(loop, HYTEST_EVENT_CONTROL_LEFT, loop->status->owner);
+	loop->owner = NULL;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Program image: what the supervisor compiles and the loop runs.
+ *
+ * An image is one block of bytes, little endian, every section 8-byte
+ * aligned. The sections follow the header in a fixed order and their places
+ * are computed from the counts of the header, so that there is no offset that
+ * could point astray:
+ *
+ *	struct ht_image_header
+ *	struct ht_image_signal		[n_signals]
+ *	struct ht_image_input		[n_inputs]
+ *	struct ht_image_output		[n_outputs]
+ *	struct ht_image_block		[n_blocks]
+ *	struct ht_image_interlock	[n_interlocks]
+ *	double				[n_params]	can change while running
+ *	double				[n_data]	constant tables
+ *	ht_u32				[n_wires]	signal numbers of block ports
+ *	ht_u32				[n_records]	signals put into each record
+ *	char				[text_size]	the experiment file
+ *
+ * Everything that is not used must be zero. ht_image_check() tells whether an
+ * image can be run; nothing else may look into one that was not checked.
+ */
+#ifndef HT_CORE_IMAGE_H
+#define HT_CORE_IMAGE_H
+
+#include "types.h"
+
+#define HT_IMAGE_MAGIC		0x49545948u	/* "HYTI" */
+#define HT_IMAGE_VERSION	1
+
+#define HT_NAME_LEN		32	/* with the closing zero */
+#define HT_UNIT_LEN		16
+#define HT_MAX_DIMS		4
+
+/* Upper bounds of the counts, far above use, far below overflow. */
+#define HT_MAX_SIGNALS		4096
+#define HT_MAX_PORTS		1024	/* inputs or outputs of one block */
+#define HT_MAX_BLOCKS		4096
+#define HT_MAX_INTERLOCKS	256
+#define HT_MAX_CHANNELS		256	/* inputs or outputs of the program */
+#define HT_MAX_VALUES		(1u << 26)	/* parameters, or data */
+#define HT_MAX_TEXT		(1u << 20)
+#define HT_MAX_RING		(1u << 22)	/* records */
+#define HT_MAX_OUTPUT		1e100	/* limits, safe value, rates of an output */
+#define HT_MIN_PERIOD_NS	10000ull	/* 100 kHz */
+#define HT_MAX_PERIOD_NS	1000000000ull	/* 1 Hz */
+
+struct ht_image_header {
+	ht_u32 magic;
+	ht_u32 version;
+	ht_u32 size;		/* bytes of the whole image */
+	ht_u32 crc;		/* CRC-32 of the image with this field zero */
+	ht_u64 period_ns;	/* length of a tick */
+	ht_u32 n_signals;
+	ht_u32 n_inputs;
+	ht_u32 n_outputs;
+	ht_u32 n_blocks;
+	ht_u32 n_interlocks;
+	ht_u32 n_params;
+	ht_u32 n_data;
+	ht_u32 n_wires;
+	ht_u32 n_records;
+	ht_u32 text_size;
+	ht_u32 ring_records;	/* capacity of the ring, a power of two */
+	ht_u32 soft_start_ticks; /* outputs fade in over so many ticks */
+	ht_u32 soft_stop_ticks;	/* and out again */
+	ht_u32 budget_ns;	/* a dry tick may take so long, or no arming */
+	ht_u32 deadline_ns;	/* lateness + execution of a tick */
+	ht_u32 deadline_ticks;	/* so many late ticks in a row trip */
+	ht_u32 missed_ticks;	/* so many missed in a row trip; 0: never */
+	ht_u32 heartbeat_ms;	/* the owner must call so often; 0: need not */
+	ht_u32 post_trip_ticks;	/* records kept after outputs became safe */
+	ht_u32 reserved[3];
+};
+
+struct ht_image_signal {
+	char name[HT_NAME_LEN];
+	char unit[HT_UNIT_LEN];
+	double initial;
+};
+
+/* A measured signal, written before the program steps. */
+struct ht_image_input {
+	ht_u32 signal;
+	ht_u32 flags;		/* none yet */
+};
+
+/* A commanded signal on its way to an actuator. Units: those of the signal. */
+struct ht_image_output {
+	ht_u32 signal;
+	ht_u32 flags;		/* none yet */
+	double safe;		/* where a trip or a stop takes it */
+	double min;
+	double max;
+	double slew;		/* per second while running; 0: unlimited */
+	double ramp;		/* per second towards safe after a trip */
+};
+
+struct ht_image_block {
+	ht_u32 type;		/* number in the table of block types */
+	ht_u32 n_in;
+	ht_u32 n_out;
+	ht_u32 flags;		/* none yet */
+	ht_u32 dims[HT_MAX_DIMS];
+	char name[HT_NAME_LEN];
+};
+
+enum ht_interlock_kind {
+	HT_LOCK_RANGE,		/* low <= signal <= high */
+	HT_LOCK_RATE,		/* |change per second| <= high */
+	HT_LOCK_DIFFERENCE,	/* |signal - other| <= high (sync error) */
+	HT_LOCK_RMS,		/* rms(signal - other) over window <= high */
+	HT_LOCK_KINDS
+};
+
+enum ht_action {
+	HT_ACTION_RAMP,		/* to the safe value by the ramp */
+	HT_ACTION_HOLD,		/* stay where it is */
+	HT_ACTION_CUT,		/* to the safe value at once */
+	HT_ACTIONS
+};
+
+#define HT_NO_SIGNAL 0xffffffffu
+
+struct ht_image_interlock {
+	ht_u32 kind;
+	ht_u32 action;
+	ht_u32 signal;
+	ht_u32 other;		/* HT_NO_SIGNAL: none, compare with zero */
+	ht_u32 delay_ticks;	/* violated so long before it trips, 0: at once */
+	ht_u32 window_ticks;	/* RMS only */
+	double low;
+	double high;
+	char name[HT_NAME_LEN];
+};
+
+/* Why an image or a batch was refused. The text is in ht_error_text(). */
+enum ht_error_code {
+	HT_OK,
+	HT_ERR_SIZE,		/* image shorter or longer than its header says */
+	HT_ERR_MAGIC,
+	HT_ERR_VERSION,
+	HT_ERR_CRC,
+	HT_ERR_COUNT,		/* a count or header value is out of bounds */
+	HT_ERR_RESERVED,	/* an unused field is not zero */
+	HT_ERR_NAME,		/* name or unit not closed or not printable */
+	HT_ERR_NOT_FINITE,	/* NaN or infinity where a number must be */
+	HT_ERR_RANGE,		/* a value is outside its range */
+	HT_ERR_INTEGER,		/* a value must be an integer */
+	HT_ERR_SIGNAL,		/* a signal number does not exist */
+	HT_ERR_WRITERS,		/* two writers of one signal */
+	HT_ERR_TYPE,		/* unknown block type */
+	HT_ERR_PORTS,		/* wrong number of inputs or outputs */
+	HT_ERR_DIMS,		/* a dimension is out of bounds */
+	HT_ERR_LAYOUT,		/* blocks need more or fewer values than given */
+	HT_ERR_SINGULAR,	/* a matrix cannot be inverted */
+	HT_ERR_UNSTABLE,	/* the scheme is unstable at this period */
+	HT_ERR_ORDER,		/* values must rise, or low exceeds high */
+	HT_ERR_FIXED,		/* this parameter cannot change while running */
+	HT_ERR_PARAM,		/* a parameter number does not exist */
+	HT_ERRORS
+};
+
+enum ht_error_where {
+	HT_AT_IMAGE,
+	HT_AT_SIGNAL,
+	HT_AT_INPUT,
+	HT_AT_OUTPUT,
+	HT_AT_BLOCK,
+	HT_AT_INTERLOCK,
+	HT_AT_RECORD,
+	HT_AT_PARAM,
+	HT_PLACES
+};
+
+struct ht_error {
+	ht_u32 code;		/* enum ht_error_code */
+	ht_u32 where;		/* enum ht_error_where */
+	ht_u32 index;		/* which signal, block, ... */
+	ht_u32 item;		/* which field or port of it */
+	ht_u64 value;		/* bits of the offending double, or a count */
+};
+
+/* Places of the sections of a checked image. */
+struct ht_image {
+	const struct ht_image_header *header;
+	const struct ht_image_signal *signals;
+	const struct ht_image_input *inputs;
+	const struct ht_image_output *outputs;
+	const struct ht_image_block *blocks;
+	const struct ht_image_interlock *interlocks;
+	const double *params;
+	const double *data;
+	const ht_u32 *wires;
+	const ht_u32 *records;
+	const char *text;
+};
+
+/* Bytes of an image with the counts of this header, 0 if they are absurd. */
+ht_u64 ht_image_bytes(const struct ht_image_header *header);
+
+/* Finds the sections of an image whose size has been checked. */
+void ht_image_open(struct ht_image *image, const void *bytes);
+
+/* CRC-32 (IEEE 802.3) of some bytes, going on from crc; begin with 0. */
+ht_u32 ht_crc32(ht_u32 crc, const void *bytes, ht_u64 size);
+
+/* CRC of an image as its header must state it; size is at least a header. */
+ht_u32 ht_image_crc(const void *bytes, ht_u32 size);
+
+/*
+ * Checks the image in every respect but its CRC and the values of block
+ * parameters, which ht_program_init() checks. Returns HT_OK or the code also
+ * left in *error. FP (see program.h).
+ */
+int ht_image_check_structure(const void *bytes, ht_u64 size, struct ht_error *error);
+
+/* The same with the CRC. */
+int ht_image_check(const void *bytes, ht_u64 size, struct ht_error *error);
+
+/* Fills *error and returns the code. */
+int ht_refuse(struct ht_error *error, ht_u32 code, ht_u32 where, ht_u32 index,
+	      ht_u32 item, ht_u64 value);
+
+const char *ht_error_text(ht_u32 code);
+const char *ht_error_place(ht_u32 where);
+
+#endif

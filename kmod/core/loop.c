@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One tick between inputs and outputs (design, section 3, steps 2 to 4):
+ * interlocks on what was measured, program, interlocks on what would be
+ * commanded, output stage. And the three ways in which outputs move: fading
+ * in and out with the program, and going to their safe values after a trip.
+ */
+#include "loop.h"
+#include "math.h"
+
+/* An interlock at work. */
+struct lock {
+	double previous;	/* rate: value of the tick before */
+	double value;		/* what it looked at last */
+	double sum;		/* rms: of the squares in the window */
+	double fresh;		/* rms: the same, summed anew in each round */
+	double *squares;	/* rms: the window */
+	ht_u32 at;		/* rms: place in the window */
+	ht_u32 violated;	/* ticks in a row */
+	ht_u32 seen;		/* rate: there is a value before this one */
+	ht_u32 measured;	/* looks at inputs only */
+};
+
+struct ht_loop {
+	struct ht_program *program;
+	struct ht_image image;
+	struct lock *locks;
+	double *applied;	/* outputs as they are to be applied */
+	double dt;
+	double fade;		/* 0: safe, 1: as the program says */
+	enum ht_mode mode;
+	ht_u32 safe;
+	struct ht_trip trip;
+};
+
+static ht_u64 aligned(ht_u64 bytes)
+{
+	return (bytes + 7) & ~7ull;
+}
+
+static ht_u64 cut(struct ht_loop *loop, const struct ht_image *image)
+{
+	const struct ht_image_header *h = image->header;
+	ht_u8 *base = (ht_u8 *)loop;
+	ht_u64 at = aligned(sizeof(*loop));
+	ht_u32 i;
+
+	if (loop)
+		loop->locks = (struct lock *)(base + at);
+	at += h->n_interlocks * sizeof(struct lock);
+	if (loop)
+		loop->applied = (double *)(base + at);
+	at += h->n_outputs * sizeof(double);
+	for (i = 0; i < h->n_interlocks; i++) {
+		if (loop)
+			loop->locks[i].squares = (double *)(base + at);
+		at += image->interlocks[i].window_ticks * sizeof(double);
+	}
+	if (loop)
+		loop->program = (struct ht_program *)(base + at);
+	return at;
+}
+
+ht_u64 ht_loop_bytes(const void *bytes)
+{
+	struct ht_image image;
+
+	ht_image_open(&image, bytes);
+	return cut(HT_NULL, &image) + ht_program_bytes(bytes);
+}
+
+static ht_u32 is_input(const struct ht_image *image, ht_u32 signal)
+{
+	ht_u32 i;
+
+	for (i = 0; i < image->header->n_inputs; i++)
+		if (image->inputs[i].signal == signal)
+			return 1;
+	return 0;
+}
+
+int ht_loop_init(void *memory, const void *bytes, struct ht_error *error)
+{
+	struct ht_loop *loop = memory;
+	ht_u32 i;
+	int code;
+
+	ht_image_open(&loop->image, bytes);
+	cut(loop, &loop->image);
+	loop->dt = (double)loop->image.header->period_ns / 1e9;
+	for (i = 0; i < loop->image.header->n_interlocks; i++) {
+		const struct ht_image_interlock *l = &loop->image.interlocks[i];
+
+		loop->locks[i].measured = is_input(&loop->image, l->signal) &&
+			(l->other == HT_NO_SIGNAL || is_input(&loop->image, l->other));
+	}
+	code = ht_program_init(loop->program, bytes, error);
+	if (code)
+		return code;
+	ht_loop_rest(loop);
+	return HT_OK;
+}
+
+struct ht_program *ht_loop_program(struct ht_loop *loop)
+{
+	return loop->program;
+}
+
+static void reset_lock(struct lock *lock, ht_u32 window)
+{
+	ht_u32 i;
+
+	lock->previous = 0;
+	lock->value = 0;
+	lock->sum = 0;
+	lock->fresh = 0;
+	lock->at = 0;
+	lock->violated = 0;
+	lock->seen = 0;
+	for (i = 0; i < window; i++)
+		lock->squares[i] = 0;
+}
+
+void ht_loop_rest(struct ht_loop *loop)
+{
+	const struct ht_image_header *h = loop->image.header;
+	ht_u32 i;
+
+	ht_program_reset(loop->program);
+	for (i = 0; i < h->n_interlocks; i++)
+		reset_lock(&loop->locks[i], loop->image.interlocks[i].window_ticks);
+	for (i = 0; i < h->n_outputs; i++)
+		loop->applied[i] = loop->image.outputs[i].safe;
+	loop->fade = 0;
+	loop->safe = 1;
+	loop->mode = HT_MODE_IDLE;
+	loop->trip = (struct ht_trip){ .cause = HT_CAUSE_NONE };
+}
+
+void ht_loop_start(struct ht_loop *loop)
+{
+	ht_loop_rest(loop);
+	loop->mode = HT_MODE_RUNNING;
+}
+
+void ht_loop_stop(struct ht_loop *loop)
+{
+	if (loop->mode == HT_MODE_RUNNING)
+		loop->mode = HT_MODE_STOPPING;
+}
+
+/* Which action wins if a second cause asks for another: the firmer one. */
+static ht_u32 firmness(ht_u32 action)
+{
+	static const ht_u32 rank[HT_ACTIONS] = {
+		[HT_ACTION_HOLD] = 0,
+		[HT_ACTION_RAMP] = 1,
+		[HT_ACTION_CUT] = 2,
+	};
+
+	return rank[action];
+}
+
+void ht_loop_trip(struct ht_loop *loop, const struct ht_trip *trip)
+{
+	if (loop->mode == HT_MODE_TRIPPED) {
+		if (firmness(trip->action) > firmness(loop->trip.action))
+			loop->trip.action = trip->action;
+		return;
+	}
+	loop->trip = *trip;
+	loop->mode = HT_MODE_TRIPPED;
+}
+
+int ht_loop_clear(struct ht_loop *loop)
+{
+	if (loop->mode != HT_MODE_TRIPPED)
+		return loop->mode == HT_MODE_IDLE;
+	if (loop->trip.action == HT_ACTION_HOLD)
+		loop->trip.action = HT_ACTION_RAMP;
+	if (!loop->safe)
+		return 0;
+	loop->mode = HT_MODE_IDLE;
+	loop->trip = (struct ht_trip){ .cause = HT_CAUSE_NONE };
+	return 1;
+}
+
+enum ht_mode ht_loop_mode(const struct ht_loop *loop)
+{
+	return loop->mode;
+}
+
+int ht_loop_safe(const struct ht_loop *loop)
+{
+	return loop->safe;
+}
+
+const struct ht_trip *ht_loop_first_trip(const struct ht_loop *loop)
+{
+	return &loop->trip;
+}
+
+void ht_loop_inputs(struct ht_loop *loop, const double *inputs)
+{
+	double *signals = ht_program_signals(loop->program);
+	ht_u32 i;
+
+	for (i = 0; i < loop->image.header->n_inputs; i++)
+		signals[loop->image.inputs[i].signal] = inputs[i];
+}
+
+/*
+ * Root of the mean square over the window. Taking the oldest square away from
+ * a running sum lets rounding errors pile up, so each round through the
+ * window makes a fresh sum that replaces the running one at its end.
+ */
+static double window_rms(struct lock *lock, double value, ht_u32 window)
+{
+	const double square = value * value;
+
+	lock->sum += square - lock->squares[lock->at];
+	lock->fresh += square;
+	lock->squares[lock->at] = square;
+	if (++lock->at == window) {
+		lock->at = 0;
+		lock->sum = lock->fresh;
+		lock->fresh = 0;
+	}
+	return ht_sqrt(ht_max(lock->sum, 0) / window);
+}
+
+static double signal_or_zero(const double *signals, ht_u32 signal)
+{
+	return signal == HT_NO_SIGNAL ? 0 : signals[signal];
+}
+
+/* What the interlock looks at now. */
+static double lock_value(const struct ht_image_interlock *l, struct lock *lock,
+			 const double *signals, double dt)
+{
+	const double difference = signals[l->signal] - signal_or_zero(signals, l->other);
+	double rate;
+
+	switch (l->kind) {
+	case HT_LOCK_RATE:
+		rate = lock->seen ? (difference - lock->previous) / dt : 0;
+		lock->previous = difference;
+		return ht_fabs(rate);
+	case HT_LOCK_DIFFERENCE:
+		return ht_fabs(difference);
+	case HT_LOCK_RMS:
+		return window_rms(lock, difference, l->window_ticks);
+	default:
+		return difference;
+	}
+}
+
+/* The limit that the value exceeds, or the one that it is closer to. */
+static double nearest_limit(const struct ht_image_interlock *l, double value)
+{
+	if (l->kind != HT_LOCK_RANGE)
+		return l->high;
+	return value - l->low < l->high - value ? l->low : l->high;
+}
+
+/* False for NaN too. */
+static int within(const struct ht_image_interlock *l, double value)
+{
+	if (l->kind != HT_LOCK_RANGE)
+		return value <= l->high;
+	return value >= l->low && value <= l->high;
+}
+
+static void check_locks(struct ht_loop *loop, ht_u32 measured)
+{
+	const double *signals = ht_program_signals(loop->program);
+	ht_u32 i;
+
+	for (i = 0; i < loop->image.header->n_interlocks; i++) {
+		const struct ht_image_interlock *l = &loop->image.interlocks[i];
+		struct lock *lock = &loop->locks[i];
+
+		if (lock->measured != measured)
+			continue;
+		lock->value = lock_value(l, lock, signals, loop->dt);
+		lock->seen = 1;
+		if (within(l, lock->value)) {
+			lock->violated = 0;
+			continue;
+		}
+		if (lock->violated++ < l->delay_ticks)
+			continue;
+		ht_loop_trip(loop, &(struct ht_trip){
+			.cause = HT_CAUSE_INTERLOCK,
+			.action = l->action,
+			.index = i,
+			.value = ht_bits(lock->value),
+			.limit = ht_bits(nearest_limit(l, lock->value)),
+		});
+	}
+}
+
+static void check_finite(struct ht_loop *loop)
+{
+	const double *signals = ht_program_signals(loop->program);
+	const ht_u32 n = loop->image.header->n_signals;
+	ht_u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (ht_finite(&signals[i]))
+			continue;
+		ht_loop_trip(loop, &(struct ht_trip){
+			.cause = HT_CAUSE_NOT_FINITE,
+			.action = HT_ACTION_RAMP,
+			.index = i,
+			.value = ht_bits(signals[i]),
+		});
+		return;
+	}
+}
+
+/* One step of at most this size towards the target. */
+static double approach(double from, double to, double step)
+{
+	if (ht_fabs(to - from) <= step)
+		return to;
+	return to > from ? from + step : from - step;
+}
+
+static double fade_step(ht_u32 ticks)
+{
+	return ticks ? 1.0 / ticks : 1;
+}
+
+/* Outputs of a running program: clamp, fade without a jerk, slew. */
+static void drive_outputs(struct ht_loop *loop)
+{
+	const struct ht_image_header *h = loop->image.header;
+	const double *signals = ht_program_signals(loop->program);
+	double weight;
+	ht_u32 i;
+
+	if (loop->mode == HT_MODE_STOPPING)
+		loop->fade = ht_max(loop->fade - fade_step(h->soft_stop_ticks), 0);
+	else
+		loop->fade = ht_min(loop->fade + fade_step(h->soft_start_ticks), 1);
+	weight = loop->fade * loop->fade * (3 - 2 * loop->fade);
+	loop->safe = loop->mode == HT_MODE_STOPPING && loop->fade <= 0;
+	for (i = 0; i < h->n_outputs; i++) {
+		const struct ht_image_output *o = &loop->image.outputs[i];
+		double target = ht_clamp(signals[o->signal], o->min, o->max);
+
+		/* Exactly the command once faded in, exactly safe once out. */
+		if (loop->fade < 1)
+			target = o->safe + weight * (target - o->safe);
+		if (o->slew > 0)
+			target = approach(loop->applied[i], target, o->slew * loop->dt);
+		loop->applied[i] = target;
+		if (target != o->safe)
+			loop->safe = 0;
+	}
+}
+
+/* Outputs after a trip: by the ramp, at once, or not at all. */
+static void secure_outputs(struct ht_loop *loop)
+{
+	const struct ht_image_header *h = loop->image.header;
+	ht_u32 i, safe = 1;
+
+	for (i = 0; i < h->n_outputs; i++) {
+		const struct ht_image_output *o = &loop->image.outputs[i];
+
+		if (loop->trip.action == HT_ACTION_CUT)
+			loop->applied[i] = o->safe;
+		else if (loop->trip.action == HT_ACTION_RAMP)
+			loop->applied[i] = approach(loop->applied[i], o->safe,
+						    o->ramp * loop->dt);
+		if (loop->applied[i] != o->safe)
+			safe = 0;
+	}
+	loop->safe = safe;
+}
+
+void ht_loop_tick(struct ht_loop *loop, ht_u64 tick, double *record)
+{
+	const struct ht_image_header *h = loop->image.header;
+	const double *signals = ht_program_signals(loop->program);
+	ht_u32 i;
+
+	if (loop->mode == HT_MODE_RUNNING || loop->mode == HT_MODE_STOPPING)
+		check_locks(loop, 1);
+	if (loop->mode == HT_MODE_RUNNING || loop->mode == HT_MODE_STOPPING) {
+		ht_program_step(loop->program, tick);
+		check_finite(loop);
+		check_locks(loop, 0);
+	}
+	if (loop->mode == HT_MODE_TRIPPED)
+		secure_outputs(loop);
+	else if (loop->mode != HT_MODE_IDLE)
+		drive_outputs(loop);
+	for (i = 0; i < h->n_records; i++)
+		record[i] = signals[loop->image.records[i]];
+	for (i = 0; i < h->n_outputs; i++)
+		record[h->n_records + i] = loop->applied[i];
+}
+
+void ht_loop_dry_tick(struct ht_loop *loop, ht_u64 tick)
+{
+	check_locks(loop, 1);
+	ht_program_step(loop->program, tick);
+	check_finite(loop);
+	check_locks(loop, 0);
+	drive_outputs(loop);
+}
+
+const double *ht_loop_outputs(const struct ht_loop *loop)
+{
+	return loop->applied;
+}
+
+void ht_loop_lock(const struct ht_loop *loop, ht_u32 interlock, struct ht_lock_view *view)
+{
+	const struct ht_image_interlock *l = &loop->image.interlocks[interlock];
+	const struct lock *lock = &loop->locks[interlock];
+	const double *signals = ht_program_signals(loop->program);
+	double value = lock->value;
+
+	/* Those without memory can be looked at whether or not the loop runs. */
+	if (l->kind == HT_LOCK_RANGE || l->kind == HT_LOCK_DIFFERENCE)
+		value = signals[l->signal] - signal_or_zero(signals, l->other);
+	if (l->kind == HT_LOCK_DIFFERENCE)
+		value = ht_fabs(value);
+	view->value = ht_bits(value);
+	view->limit = ht_bits(nearest_limit(l, value));
+	view->violated_ticks = lock->violated;
+	view->healthy = within(l, value);
+}
+
+ht_u64 ht_bits_of_count(ht_s64 count)
+{
+	return ht_bits((double)count);
+}
+
+const char *ht_cause_text(ht_u32 cause)
+{
+	static const char *const text[HT_CAUSES] = {
+		[HT_CAUSE_NONE] = "none",
+		[HT_CAUSE_INTERLOCK] = "interlock",
+		[HT_CAUSE_NOT_FINITE] = "signal not finite",
+		[HT_CAUSE_DEADLINE] = "deadline overrun",
+		[HT_CAUSE_MISSED] = "missed ticks",
+		[HT_CAUSE_HEARTBEAT] = "heartbeat missed",
+		[HT_CAUSE_OWNER] = "owner gone",
+		[HT_CAUSE_OPERATOR] = "operator",
+		[HT_CAUSE_UNLOAD] = "module removal attempted",
+	};
+
+	return cause < HT_CAUSES ? text[cause] : "unknown";
+}

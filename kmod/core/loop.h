@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The part of the loop that both backends share: what happens on a tick
+ * between the inputs and the outputs. Interlocks, program, output stage and
+ * the modes running, stopping, tripped. No clock, no device, no lock.
+ */
+#ifndef HT_CORE_LOOP_H
+#define HT_CORE_LOOP_H
+
+#include "program.h"
+
+enum ht_mode {
+	HT_MODE_IDLE,		/* outputs are at their safe values */
+	HT_MODE_RUNNING,
+	HT_MODE_STOPPING,	/* program runs on, outputs fade to safe */
+	HT_MODE_TRIPPED		/* program stands, outputs go to safe */
+};
+
+/* What ended a run. One table of words for both worlds: ht_cause_text(). */
+enum ht_cause {
+	HT_CAUSE_NONE,
+	HT_CAUSE_INTERLOCK,	/* index: which; value, limit: of it */
+	HT_CAUSE_NOT_FINITE,	/* index: signal; value: what it was */
+	HT_CAUSE_DEADLINE,	/* value, limit: ns */
+	HT_CAUSE_MISSED,	/* value, limit: ticks in a row */
+	HT_CAUSE_HEARTBEAT,	/* value, limit: ms since the last */
+	HT_CAUSE_OWNER,		/* the controlling file was closed */
+	HT_CAUSE_OPERATOR,	/* somebody asked for it */
+	HT_CAUSE_UNLOAD,	/* somebody tried to remove the module */
+	HT_CAUSES
+};
+
+const char *ht_cause_text(ht_u32 cause);
+
+struct ht_trip {
+	ht_u32 cause;		/* enum ht_cause */
+	ht_u32 action;		/* enum ht_action */
+	ht_u32 index;
+	ht_u32 reserved;
+	ht_u64 value;		/* bits of a double */
+	ht_u64 limit;		/* bits of a double */
+};
+
+struct ht_loop;
+
+ht_u64 ht_loop_bytes(const void *image);
+
+/* FP. As ht_program_init(); outputs are at their safe values. */
+int ht_loop_init(void *memory, const void *image, struct ht_error *error);
+
+struct ht_program *ht_loop_program(struct ht_loop *loop);
+
+/*
+ * FP. Works like a tick, with nothing coming of it: for measuring how long a
+ * tick takes. ht_loop_start() or ht_loop_rest() must follow.
+ */
+void ht_loop_dry_tick(struct ht_loop *loop, ht_u64 tick);
+/* FP. Program and interlocks as new, outputs safe, idle. */
+void ht_loop_rest(struct ht_loop *loop);
+
+/*
+ * FP. Program and interlocks as new, parameters as they are; mode running
+ * from the next tick on.
+ */
+void ht_loop_start(struct ht_loop *loop);
+/* From the next tick on the outputs fade out. */
+void ht_loop_stop(struct ht_loop *loop);
+/* From the next tick on the outputs go to safe. The first cause stays. */
+void ht_loop_trip(struct ht_loop *loop, const struct ht_trip *trip);
+/*
+ * The operator acknowledged a trip. Returns 1 if the outputs are safe and the
+ * loop is idle now. Otherwise 0; outputs that were held go to safe then.
+ */
+int ht_loop_clear(struct ht_loop *loop);
+
+enum ht_mode ht_loop_mode(const struct ht_loop *loop);
+/* All outputs have their safe values. */
+int ht_loop_safe(const struct ht_loop *loop);
+const struct ht_trip *ht_loop_first_trip(const struct ht_loop *loop);
+
+/* FP. Writes input signals, n_inputs doubles, before the tick. */
+void ht_loop_inputs(struct ht_loop *loop, const double *inputs);
+
+/*
+ * FP. One tick. The record gets n_records signals and then n_outputs values
+ * that are to be applied.
+ */
+void ht_loop_tick(struct ht_loop *loop, ht_u64 tick, double *record);
+
+/* Outputs to be applied, n_outputs doubles. */
+const double *ht_loop_outputs(const struct ht_loop *loop);
+
+/*
+ * What an interlock looked at last: bits of value and of the limit nearest
+ * to it. FP. For display and for arming.
+ */
+struct ht_lock_view {
+	ht_u64 value;
+	ht_u64 limit;
+	ht_u32 violated_ticks;
+	ht_u32 healthy;
+};
+
+void ht_loop_lock(const struct ht_loop *loop, ht_u32 interlock,
+		  struct ht_lock_view *view);
+
+/* Bits of the double nearest to a count. FP; for the integers of the module. */
+ht_u64 ht_bits_of_count(ht_s64 count);
+
+#endif

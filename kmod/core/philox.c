@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Philox4x32-10 of Salmon, Moraes, Dror and Shaw, Parallel Random Numbers: As
+ * Easy as 1, 2, 3, SC'11. Its known answers are in selftests/core.
+ */
+#include "philox.h"
+
+#define ROUNDS	10
+
+void ht_philox(const ht_u32 counter[4], const ht_u32 key[2], ht_u32 random[4])
+{
+	ht_u32 c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+	ht_u32 k0 = key[0], k1 = key[1];
+	ht_u32 i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		ht_u64 p0 = (ht_u64)0xd2511f53u * c0;
+		ht_u64 p1 = (ht_u64)0xcd9e8d57u * c2;
+
+		c0 = (ht_u32)(p1 >> 32) ^ c1 ^ k0;
+		c1 = (ht_u32)p1;
+		c2 = (ht_u32)(p0 >> 32) ^ c3 ^ k1;
+		c3 = (ht_u32)p0;
+		k0 += 0x9e3779b9u;
+		k1 += 0xbb67ae85u;
+	}
+	random[0] = c0;
+	random[1] = c1;
+	random[2] = c2;
+	random[3] = c3;
+}

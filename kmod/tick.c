@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The tick: a hard, pinned hrtimer on an absolute grid.
+ *
+ * Tick k is due at start + k * period, whatever happened before. A tick that
+ * comes so late that others were due in the meantime is the latest of them;
+ * the others are counted as missed.
+ */
+#include <linux/irqflags.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/workqueue.h>
+
+#include "compat.h"
+#include "hytest.h"
+
+/* Inside the guard, with loop->lock held. */
+static void ask_trip(struct hytest_loop *loop, u32 cause, s64 value, s64 limit)
+{
+	struct hytest_request *request = &loop->request;
+
+	if (request->trip)
+		return;
+	request->trip = true;
+	request->trip_cause = (struct ht_trip){
+		.cause = cause,
+		.action = HT_ACTION_RAMP,
+		.value = ht_bits_of_count(value),
+		.limit = ht_bits_of_count(limit),
+	};
+}
+
+static const struct ht_image_header *header_of(const struct hytest_loop *loop)
+{
+	return loop->image;
+}
+
+/* Moves to the newest tick that is due; returns how many were left out. */
+static u32 skip_missed(struct hytest_loop *loop, u64 now)
+{
+	const u64 period = header_of(loop)->period_ns;
+	u64 missed;
+
+	if (now < loop->due_ns + period)
+		return 0;
+	missed = div64_u64(now - loop->due_ns, period);
+	loop->tick += missed;
+	loop->due_ns += missed * period;
+	return min_t(u64, missed, U32_MAX);
+}
+
+/* Before the step: what the world outside asks for. Inside the guard. */
+static void take_requests(struct hytest_loop *loop, u64 now, u32 missed)
+{
+	const struct ht_image_header *h = header_of(loop);
+	struct hytest_request *request = &loop->request;
+	const u64 beat = READ_ONCE(loop->last_heartbeat_ns);
+
+	if (loop->heartbeat_ns && now > beat && now - beat > loop->heartbeat_ns)
+		ask_trip(loop, HT_CAUSE_HEARTBEAT, (now - beat) / NSEC_PER_MSEC, h->heartbeat_ms);
+	if (h->missed_ticks && missed >= h->missed_ticks)
+		ask_trip(loop, HT_CAUSE_MISSED, missed, h->missed_ticks);
+	if (request->batch && loop->tick >= request->batch_tick) {
+		request->batch = false;
+		ht_program_commit(ht_loop_program(loop->core));
+		loop->status->batch = request->batch_number;
+		hytest_event(loop, HYTEST_EVENT_BATCH, request->batch_number, 0, 0);
+	}
+	if (request->stop) {
+		request->stop = false;
+		ht_loop_stop(loop->core);
+	}
+	if (request->release_hold) {
+		request->release_hold = false;
+		ht_loop_clear(loop->core);
+	}
+	if (request->trip) {
+		request->trip = false;
+		ht_loop_trip(loop->core, &request->trip_cause);
+	}
+}
+
+static void note_trip(struct hytest_loop *loop)
+{
+	const struct ht_trip *trip = ht_loop_first_trip(loop->core);
+
+	loop->status->trip = (struct hytest_trip){
+		.cause = trip->cause,
+		.index = trip->index,
+		.tick = loop->tick,
+		.time_ns = loop->due_ns,
+		.value = trip->value,
+		.limit = trip->limit,
+	};
+	loop->request.batch = false;
+	loop->post_trip = header_of(loop)->post_trip_ticks;
+	hytest_event(loop, HYTEST_EVENT_TRIPPED, trip->cause << 16 | trip->index, trip->value,
+		     trip->limit);
+}
+
+/*
+ * After the step: the state that the core has come to. Inside the guard.
+ * Returns whether this was the last tick.
+ */
+static bool follow_core(struct hytest_loop *loop)
+{
+	const enum hytest_state before = hytest_state(loop);
+
+	loop->status->safe = ht_loop_safe(loop->core);
+	switch (ht_loop_mode(loop->core)) {
+	case HT_MODE_STOPPING:
+		if (before == HYTEST_RUNNING) {
+			hytest_set_state(loop, HYTEST_STOPPING);
+			hytest_event(loop, HYTEST_EVENT_STOPPING, 0, 0, 0);
+		}
+		if (!loop->status->safe)
+			return false;
+		hytest_set_state(loop, HYTEST_LOADED);
+		hytest_event(loop, HYTEST_EVENT_STOPPED, 0, 0, 0);
+		return true;
+	case HT_MODE_TRIPPED:
+		if (before != HYTEST_TRIPPED) {
+			hytest_set_state(loop, HYTEST_TRIPPED);
+			note_trip(loop);
+		}
+		if (!loop->status->safe)
+			return false;
+		if (!loop->counted_safe) {
+			loop->counted_safe = true;
+			hytest_event(loop, HYTEST_EVENT_SAFE, 0, 0, 0);
+		}
+		return !loop->post_trip--;
+	default:
+		return false;
+	}
+}
+
+/* Lateness and execution together must end before the deadline. */
+static void check_deadline(struct hytest_loop *loop, u64 lateness, u64 step)
+{
+	const struct ht_image_header *h = header_of(loop);
+
+	if (lateness + step <= h->deadline_ns) {
+		loop->late_in_row = 0;
+		return;
+	}
+	loop->status->overruns++;
+	if (!loop->late_in_row++)
+		hytest_event(loop, HYTEST_EVENT_OVERRUN, 0, lateness + step, h->deadline_ns);
+	if (loop->late_in_row >= h->deadline_ticks && hytest_state(loop) != HYTEST_TRIPPED)
+		ask_trip(loop, HT_CAUSE_DEADLINE, lateness + step, h->deadline_ns);
+}
+
+/* One tick. With loop->lock held and inside the guard. */
+static bool tick_locked(struct hytest_loop *loop, u64 now)
+{
+	struct hytest_record *record = hytest_ring_slot(loop->ring, loop->head);
+	struct hytest_status *status = loop->status;
+	u32 missed = skip_missed(loop, now);
+	u64 lateness = now > loop->due_ns ? now - loop->due_ns : 0;
+	u64 step;
+	bool last;
+
+	hytest_status_begin(loop);
+	if (missed) {
+		status->missed += missed;
+		hytest_event(loop, HYTEST_EVENT_MISSED, 0, missed, 0);
+	}
+	take_requests(loop, now, missed);
+
+	WRITE_ONCE(record->sequence, 0);
+	smp_wmb();	/* readers see it invalid before it changes */
+	ht_loop_tick(loop->core, loop->tick, (double *)record->value);
+	step = ktime_get_ns() - now;
+	last = follow_core(loop);
+	record->tick = loop->tick;
+	record->time_ns = loop->due_ns;
+	record->lateness_ns = min_t(u64, lateness, U32_MAX);
+	record->step_ns = min_t(u64, step, U32_MAX);
+	record->batch = status->batch;
+	record->missed = missed;
+	/* The tick that ends a soft stop still belongs to it. */
+	record->state = last && hytest_state(loop) == HYTEST_LOADED ? HYTEST_STOPPING :
+			hytest_state(loop);
+	record->cause = ht_loop_first_trip(loop->core)->cause;
+	smp_store_release(&record->sequence, ++loop->head);
+
+	hytest_histogram_add(&status->lateness, lateness);
+	hytest_histogram_add(&status->step, step);
+	check_deadline(loop, lateness, step);
+	loop->tick++;
+	loop->due_ns += header_of(loop)->period_ns;
+	status->tick = loop->tick;
+	status->head = loop->head;
+	hytest_status_end(loop);
+	return last;
+}
+
+enum hrtimer_restart hytest_tick(struct hrtimer *timer)
+{
+	struct hytest_loop *loop = container_of(timer, struct hytest_loop, timer);
+	u64 now = ktime_get_ns();
+	bool last;
+
+	raw_spin_lock(&loop->lock);
+	hytest_fpu_enter(loop->fpu);
+	last = tick_locked(loop, now);
+	hytest_fpu_leave(loop->fpu);
+	if (last)
+		loop->ticking = false;
+	raw_spin_unlock(&loop->lock);
+	if (last) {
+		irq_work_queue(&loop->wake);
+		return HRTIMER_NORESTART;
+	}
+	hrtimer_set_expires(timer, ns_to_ktime(loop->due_ns));
+	return HRTIMER_RESTART;
+}
+
+/* Time of a program, tick by tick, on the CPU that will run it. */
+struct measurement {
+	struct hytest_loop *loop;
+	u32 ticks;
+	u32 budget_ns;
+	u64 worst_ns;
+};
+
+static long measure_here(void *argument)
+{
+	struct measurement *m = argument;
+	unsigned long flags;
+	u64 begin, took;
+	u32 i;
+
+	for (i = 0; i < m->ticks; i++) {
+		local_irq_save(flags);
+		begin = ktime_get_ns();
+		hytest_fpu_enter(m->loop->fpu);
+		ht_loop_dry_tick(m->loop->core, i);
+		hytest_fpu_leave(m->loop->fpu);
+		took = ktime_get_ns() - begin;
+		local_irq_restore(flags);
+		m->worst_ns = max(m->worst_ns, took);
+		/* Clearly too slow: no need to keep the machine busy. */
+		if (took > 4ULL * m->budget_ns)
+			break;
+		cond_resched();
+		if (signal_pending(current))
+			return -EINTR;
+	}
+	return 0;
+}
+
+int hytest_measure(struct hytest_loop *loop, unsigned int cpu, u32 ticks, u32 budget_ns,
+		   u32 *worst_ns)
+{
+	struct measurement m = {
+		.loop = loop,
+		.ticks = ticks,
+		.budget_ns = budget_ns,
+	};
+	int ret = work_on_cpu(cpu, measure_here, &m);
+
+	*worst_ns = min_t(u64, m.worst_ns, U32_MAX);
+	hytest_fpu_begin();
+	ht_loop_rest(loop->core);
+	hytest_fpu_end();
+	return ret;
+}
+
+static void start_here(void *argument)
+{
+	struct hytest_loop *loop = argument;
+
+	hrtimer_start(&loop->timer, ns_to_ktime(loop->due_ns), HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+/* When a loop that starts now has its first tick. */
+u64 hytest_first_tick(u64 period_ns)
+{
+	const u64 ahead = max_t(u64, period_ns, 2 * NSEC_PER_MSEC);
+
+	return (div64_u64(ktime_get_ns() + ahead, period_ns) + 1) * period_ns;
+}
+
+/* With the CPUs held online. */
+int hytest_start_timer(struct hytest_loop *loop)
+{
+	return smp_call_function_single(loop->cpu, start_here, loop, 1);
+}
