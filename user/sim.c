@@ -296,17 +296,16 @@ static int sim_lock(struct sim *sim, void *argument)
 	return 0;
 }
 
-static int sim_trip(struct sim *sim, void *argument)
+static void ask_trip(struct sim *sim, uint32_t cause)
 {
-	(void)argument;
 	switch (sim->status->state) {
 	case HYTEST_ARMED:
 		sim->status->state = HYTEST_TRIPPED;
 		sim->status->trip = (struct hytest_trip){
-			.cause = HT_CAUSE_OPERATOR,
+			.cause = cause,
 			.time_ns = sim->now_ns,
 		};
-		add_event(sim, HYTEST_EVENT_TRIPPED, HT_CAUSE_OPERATOR << 16, 0, 0);
+		add_event(sim, HYTEST_EVENT_TRIPPED, cause << 16, 0, 0);
 		add_event(sim, HYTEST_EVENT_SAFE, 0, 0, 0);
 		break;
 	case HYTEST_RUNNING:
@@ -314,7 +313,7 @@ static int sim_trip(struct sim *sim, void *argument)
 		if (sim->request.trip)
 			break;
 		sim->request.trip_cause = (struct ht_trip){
-			.cause = HT_CAUSE_OPERATOR,
+			.cause = cause,
 			.action = HT_ACTION_RAMP,
 		};
 		sim->request.trip = true;
@@ -322,6 +321,12 @@ static int sim_trip(struct sim *sim, void *argument)
 	default:
 		break;
 	}
+}
+
+static int sim_trip(struct sim *sim, void *argument)
+{
+	(void)argument;
+	ask_trip(sim, HT_CAUSE_OPERATOR);
 	return 0;
 }
 
@@ -338,9 +343,8 @@ static int sim_control(struct sim *sim, void *argument)
 
 static int sim_release(struct sim *sim, void *argument)
 {
-	sim_trip(sim, argument);
-	if (sim->request.trip)
-		sim->request.trip_cause.cause = HT_CAUSE_OWNER;
+	(void)argument;
+	ask_trip(sim, HT_CAUSE_OWNER);
 	add_event(sim, HYTEST_EVENT_CONTROL_LEFT, sim->status->owner, 0, 0);
 	sim->status->owner = 0;
 	sim->controlled = false;

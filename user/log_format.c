@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What writer and reader of logs share.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../kmod/core/image.h"
+#include "log_format.h"
+
+#define RECORD(member) \
+	offsetof(struct hytest_record, member), sizeof(((struct hytest_record *)0)->member)
+
+const struct log_field log_fields[LOG_FIELDS] = {
+	{ "/tick", RECORD(tick) },
+	{ "/time_ns", RECORD(time_ns) },
+	{ "/lateness_ns", RECORD(lateness_ns) },
+	{ "/step_ns", RECORD(step_ns) },
+	{ "/batch", RECORD(batch) },
+	{ "/missed", RECORD(missed) },
+	{ "/state", RECORD(state) },
+	{ "/cause", RECORD(cause) },
+};
+
+hid_t log_field_type(const struct log_field *field)
+{
+	return H5Tcopy(field->size == 8 ? H5T_NATIVE_UINT64 : H5T_NATIVE_UINT32);
+}
+
+static void insert_text(hid_t type, const char *name, size_t offset, size_t size)
+{
+	hid_t text = H5Tcopy(H5T_C_S1);
+
+	H5Tset_size(text, size);
+	H5Tinsert(type, name, offset, text);
+	H5Tclose(text);
+}
+
+hid_t log_param_type(void)
+{
+	hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct log_param_row));
+
+	H5Tinsert(type, "tick", offsetof(struct log_param_row, tick), H5T_NATIVE_UINT64);
+	H5Tinsert(type, "batch", offsetof(struct log_param_row, batch), H5T_NATIVE_UINT32);
+	H5Tinsert(type, "parameter", offsetof(struct log_param_row, param), H5T_NATIVE_UINT32);
+	insert_text(type, "name", offsetof(struct log_param_row, name), LOG_NAME_SIZE);
+	H5Tinsert(type, "value", offsetof(struct log_param_row, value), H5T_NATIVE_DOUBLE);
+	return type;
+}
+
+hid_t log_event_type(void)
+{
+	hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct log_event_row));
+
+	H5Tinsert(type, "sequence", offsetof(struct log_event_row, sequence), H5T_NATIVE_UINT64);
+	H5Tinsert(type, "tick", offsetof(struct log_event_row, tick), H5T_NATIVE_UINT64);
+	H5Tinsert(type, "time_ns", offsetof(struct log_event_row, time_ns), H5T_NATIVE_UINT64);
+	H5Tinsert(type, "type", offsetof(struct log_event_row, type), H5T_NATIVE_UINT32);
+	H5Tinsert(type, "index", offsetof(struct log_event_row, index), H5T_NATIVE_UINT32);
+	insert_text(type, "text", offsetof(struct log_event_row, text), LOG_WORD_SIZE);
+	H5Tinsert(type, "value", offsetof(struct log_event_row, value), H5T_NATIVE_DOUBLE);
+	H5Tinsert(type, "limit", offsetof(struct log_event_row, limit), H5T_NATIVE_DOUBLE);
+	H5Tinsert(type, "dropped", offsetof(struct log_event_row, dropped), H5T_NATIVE_UINT32);
+	return type;
+}
+
+void log_silence(void)
+{
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+struct reason {
+	char *text;
+	size_t size;
+};
+
+/* The innermost entry comes first and knows most. */
+static herr_t take_reason(unsigned int n, const H5E_error2_t *error, void *data)
+{
+	struct reason *reason = data;
+
+	if (n == 0 && error->desc)
+		snprintf(reason->text, reason->size, "%s", error->desc);
+	return 0;
+}
+
+void log_reason(char *text, size_t size)
+{
+	struct reason reason = { .text = text, .size = size };
+
+	snprintf(text, size, "HDF5 does not say why");
+	H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_reason, &reason);
+	/* HDF5 likes to add the address of a buffer and more behind a comma. */
+	text[strcspn(text, "\n")] = '\0';
+}
+
+/* Signal of a column, and whether the column is an output. */
+static uint32_t column_signal(const struct ht_image *image, uint32_t column)
+{
+	const uint32_t n_records = image->header->n_records;
+
+	return column < n_records ? image->records[column] :
+				    image->outputs[column - n_records].signal;
+}
+
+static bool same_column_name(const struct ht_image *image, uint32_t a, uint32_t b)
+{
+	return !strcmp(image->signals[column_signal(image, a)].name,
+		       image->signals[column_signal(image, b)].name);
+}
+
+void hytest_log_column(const void *bytes, uint32_t column, char *path, size_t size)
+{
+	unsigned int same = 1;
+	struct ht_image image;
+	const char *folder;
+	uint32_t first, i;
+	char *c;
+
+	ht_image_open(&image, bytes);
+	first = column < image.header->n_records ? 0 : image.header->n_records;
+	folder = first || !image.header->n_records ? "/outputs/" : "/signals/";
+	for (i = first; i < column; i++)
+		same += same_column_name(&image, i, column);
+	if (same > 1)
+		snprintf(path, size, "%s%s#%u", folder,
+			 image.signals[column_signal(&image, column)].name, same);
+	else
+		snprintf(path, size, "%s%s", folder,
+			 image.signals[column_signal(&image, column)].name);
+	for (c = path + strlen(folder); *c; c++)
+		if (*c == '/')
+			*c = '_';
+	/* The only name that HDF5 keeps for itself. */
+	if (!strcmp(path + strlen(folder), "."))
+		path[strlen(folder)] = '_';
+}
