@@ -22,7 +22,7 @@ CFLAGS ?= -O2 -g
 HDF5_CFLAGS = $(shell pkg-config --cflags hdf5)
 HDF5_LIBS = $(shell pkg-config --libs hdf5)
 CFLAGS_ALL = -std=gnu11 -Wall -Wextra -D_GNU_SOURCE -DHYTEST_VERSION='"$(VERSION)"' \
-	     -Iinclude/uapi -Ikmod/core -Iuser $(HDF5_CFLAGS) $(CFLAGS)
+	     -Iinclude/uapi -Ikmod -Iuser $(HDF5_CFLAGS) $(CFLAGS)
 # The same bits as in the kernel: see Kbuild.
 CORE_CFLAGS = $(CFLAGS_ALL) -ffreestanding -fno-math-errno -ffp-contract=off
 LDLIBS = -lconfig $(HDF5_LIBS) -lm -lpthread

@@ -18,12 +18,15 @@ static inline void hytest_timer_setup(struct hrtimer *timer,
 #endif
 }
 
-static inline void hytest_map_read_only(struct vm_area_struct *vma)
+/* Never writable, and not inherited: a child must not keep the owner's file. */
+static inline void hytest_restrict_mapping(struct vm_area_struct *vma)
 {
+	const unsigned long set = VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP;
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-	vma->vm_flags &= ~VM_MAYWRITE;
+	vma->vm_flags = (vma->vm_flags & ~VM_MAYWRITE) | set;
 #else
-	vm_flags_clear(vma, VM_MAYWRITE);
+	vm_flags_mod(vma, set, VM_MAYWRITE);
 #endif
 }
 

@@ -10,7 +10,6 @@
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 #include "hytest.h"
@@ -47,18 +46,23 @@ static enum hytest_state settled_state(struct hytest_loop *loop)
 	return state;
 }
 
-/* Changes the state at rest: nothing ticks. */
-static void rest_in(struct hytest_loop *loop, enum hytest_state state,
-		    enum hytest_event_type event)
+/* Changes the state at rest, unless a trip came first: nothing ticks. */
+static int rest_in(struct hytest_loop *loop, enum hytest_state from, enum hytest_state to,
+		   enum hytest_event_type event)
 {
 	unsigned long flags;
+	int ret = -EBUSY;
 
 	raw_spin_lock_irqsave(&loop->lock, flags);
-	hytest_status_begin(loop);
-	hytest_set_state(loop, state);
-	hytest_event(loop, event, 0, 0, 0);
-	hytest_status_end(loop);
+	if (hytest_state(loop) == from) {
+		hytest_status_begin(loop);
+		hytest_set_state(loop, to);
+		hytest_event(loop, event, 0, 0, 0);
+		hytest_status_end(loop);
+		ret = 0;
+	}
 	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	return ret;
 }
 
 static u32 image_crc(const void *image, size_t size)
@@ -99,7 +103,7 @@ struct parts {
 
 static void free_parts(struct parts *parts)
 {
-	hytest_ring_put(parts->ring);
+	hytest_ring_retire(parts->ring);
 	vfree(parts->core);
 	vfree(parts->image);
 }
@@ -129,26 +133,25 @@ static int check_image(struct parts *parts, struct hytest_load *load)
 	return code ? refuse(&load->refusal, &error) : 0;
 }
 
-static int build_parts(struct parts *parts, struct hytest_load *load)
+static int build_parts(struct hytest_loop *loop, struct parts *parts, struct hytest_load *load)
 {
 	const struct ht_image_header *h = parts->image;
 	struct ht_error error = { 0 };
 	int ret, code;
 
 	parts->image_bytes = load->size;
-	if (copy_from_user(parts->image, u64_to_user_ptr(load->image), load->size))
-		return -EFAULT;
 	ret = check_image(parts, load);
 	if (ret)
 		return ret;
 	parts->record_size = sizeof(struct hytest_record) +
 			     (h->n_records + h->n_outputs) * sizeof(u64);
 	parts->ring_bytes = PAGE_ALIGN((u64)parts->record_size * h->ring_records);
-	load->needed_bytes = parts->image_bytes + parts->core_bytes + parts->ring_bytes;
+	load->needed_bytes = parts->image_bytes + parts->core_bytes + parts->ring_bytes +
+			     atomic64_read(&loop->retired_bytes);
 	if (load->needed_bytes > hytest_max_loop_bytes)
 		return -E2BIG;
-	parts->core = vzalloc(parts->core_bytes);
-	parts->ring = hytest_ring_alloc(parts->record_size, h->ring_records);
+	parts->core = hytest_alloc(parts->core_bytes);
+	parts->ring = hytest_ring_alloc(loop, parts->record_size, h->ring_records);
 	if (!parts->core || !parts->ring)
 		return -ENOMEM;
 	hytest_fpu_begin();
@@ -177,6 +180,7 @@ static void exchange(struct hytest_loop *loop, struct parts *parts)
 	loop->loop_bytes = parts->image_bytes + parts->core_bytes + parts->ring_bytes;
 	loop->tick = 0;
 	loop->head = 0;
+	memset(&loop->request, 0, sizeof(loop->request));
 	hytest_status_begin(loop);
 	hytest_set_state(loop, h ? HYTEST_LOADED : HYTEST_EMPTY);
 	status->program++;
@@ -200,22 +204,18 @@ static void exchange(struct hytest_loop *loop, struct parts *parts)
 	free_parts(&old);
 }
 
-int hytest_load(struct hytest_loop *loop, struct hytest_load *load)
+/* Takes over the image if it is good. */
+int hytest_load(struct hytest_loop *loop, struct hytest_load *load, void **image)
 {
 	const enum hytest_state state = settled_state(loop);
-	struct parts parts = { 0 };
+	struct parts parts = { .image = *image };
 	int ret;
 
+	lockdep_assert_held(&loop->mutex);
 	if (state != HYTEST_EMPTY && state != HYTEST_LOADED)
 		return -EBUSY;
-	memset(&load->refusal, 0, sizeof(load->refusal));
-	load->needed_bytes = load->size;
-	if (load->size > hytest_max_image_bytes)
-		return -EFBIG;
-	parts.image = vzalloc(max_t(u64, load->size, sizeof(struct ht_image_header)));
-	if (!parts.image)
-		return -ENOMEM;
-	ret = build_parts(&parts, load);
+	ret = build_parts(loop, &parts, load);
+	*image = NULL;
 	if (ret) {
 		free_parts(&parts);
 		return ret;
@@ -253,6 +253,18 @@ static int unhealthy_lock(struct hytest_loop *loop, u32 *interlock)
 	return 0;
 }
 
+static void note_measurement(struct hytest_loop *loop, const struct hytest_arm *arm)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	hytest_status_begin(loop);
+	loop->status->cpu = arm->cpu;
+	loop->status->dry_worst_ns = arm->worst_ns;
+	hytest_status_end(loop);
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+}
+
 int hytest_arm(struct hytest_loop *loop, struct hytest_arm *arm)
 {
 	const struct ht_image_header *h = loop->image;
@@ -270,24 +282,19 @@ int hytest_arm(struct hytest_loop *loop, struct hytest_arm *arm)
 	ret = hytest_measure(loop, arm->cpu, arm->dry_ticks, arm->budget_ns, &arm->worst_ns);
 	if (ret)
 		return ret;
-	loop->status->dry_worst_ns = arm->worst_ns;
+	note_measurement(loop, arm);
 	if (arm->worst_ns > arm->budget_ns)
 		return -ETIME;
 	ret = unhealthy_lock(loop, &arm->interlock);
 	if (ret)
 		return ret;
 	loop->cpu = arm->cpu;
-	loop->status->cpu = arm->cpu;
-	rest_in(loop, HYTEST_ARMED, HYTEST_EVENT_ARMED);
-	return 0;
+	return rest_in(loop, HYTEST_LOADED, HYTEST_ARMED, HYTEST_EVENT_ARMED);
 }
 
 int hytest_disarm(struct hytest_loop *loop)
 {
-	if (settled_state(loop) != HYTEST_ARMED)
-		return -EBUSY;
-	rest_in(loop, HYTEST_LOADED, HYTEST_EVENT_DISARMED);
-	return 0;
+	return rest_in(loop, HYTEST_ARMED, HYTEST_LOADED, HYTEST_EVENT_DISARMED);
 }
 
 static void clear_run(struct hytest_loop *loop)
@@ -299,6 +306,7 @@ static void clear_run(struct hytest_loop *loop)
 	loop->tick = 0;
 	loop->head = 0;
 	loop->late_in_row = 0;
+	loop->congestion = 0;
 	loop->counted_safe = false;
 	loop->batches = 0;
 	status->head = 0;
@@ -312,30 +320,17 @@ static void clear_run(struct hytest_loop *loop)
 	hytest_histogram_reset(&status->step);
 }
 
-int hytest_start(struct hytest_loop *loop)
+/* With the CPUs held online. -EBUSY if a trip came first. */
+static int start_running(struct hytest_loop *loop)
 {
 	const struct ht_image_header *h = loop->image;
 	unsigned long flags;
-	u32 i;
-	int ret;
 
-	if (settled_state(loop) != HYTEST_ARMED)
-		return -EBUSY;
-	/* Old records must not pass for new ones. */
-	for (i = 0; i < h->ring_records; i++)
-		WRITE_ONCE(hytest_ring_slot(loop->ring, i)->sequence, 0);
-	hytest_fpu_begin();
-	ht_loop_start(loop->core);
-	hytest_fpu_end();
-	/* The last tick of the run before may still be on its way out. */
-	hrtimer_cancel(&loop->timer);
-
-	cpus_read_lock();
-	if (!cpu_online(loop->cpu)) {
-		cpus_read_unlock();
-		return -ENODEV;
-	}
 	raw_spin_lock_irqsave(&loop->lock, flags);
+	if (hytest_state(loop) != HYTEST_ARMED || READ_ONCE(hytest_going_down)) {
+		raw_spin_unlock_irqrestore(&loop->lock, flags);
+		return -EBUSY;
+	}
 	hytest_status_begin(loop);
 	clear_run(loop);
 	loop->heartbeat_ns = (u64)h->heartbeat_ms * NSEC_PER_MSEC;
@@ -347,7 +342,41 @@ int hytest_start(struct hytest_loop *loop)
 	hytest_event(loop, HYTEST_EVENT_STARTED, loop->cpu, 0, 0);
 	hytest_status_end(loop);
 	raw_spin_unlock_irqrestore(&loop->lock, flags);
-	ret = hytest_start_timer(loop);
+	hytest_start_timer(loop);
+	return 0;
+}
+
+/* Old records must not pass for new ones. */
+static void forget_records(struct hytest_loop *loop)
+{
+	u32 i;
+
+	for (i = 0; i < loop->ring->capacity; i++) {
+		WRITE_ONCE(hytest_ring_slot(loop->ring, i)->sequence, 0);
+		if (!(i % 1024))
+			cond_resched();
+	}
+}
+
+int hytest_start(struct hytest_loop *loop)
+{
+	int ret;
+
+	lockdep_assert_held(&loop->mutex);
+	if (settled_state(loop) != HYTEST_ARMED)
+		return -EBUSY;
+	cpus_read_lock();
+	if (!cpu_online(loop->cpu)) {
+		cpus_read_unlock();
+		return -ENODEV;
+	}
+	/* The last tick of the run before may still be on its way out. */
+	hrtimer_cancel(&loop->timer);
+	forget_records(loop);
+	hytest_fpu_begin();
+	ht_loop_start(loop->core);
+	hytest_fpu_end();
+	ret = start_running(loop);
 	cpus_read_unlock();
 	return ret;
 }
@@ -391,6 +420,11 @@ void hytest_trip(struct hytest_loop *loop, u32 cause)
 	case HYTEST_ARMED:
 		trip_at_rest(loop, cause);
 		break;
+	case HYTEST_TRIPPED:
+		/* Outputs that are held must not stay so with nobody there. */
+		if (!loop->ticking)
+			break;
+		fallthrough;
 	case HYTEST_RUNNING:
 	case HYTEST_STOPPING:
 		if (loop->request.trip)
@@ -417,80 +451,112 @@ int hytest_acknowledge(struct hytest_loop *loop)
 	raw_spin_lock_irqsave(&loop->lock, flags);
 	ticking = loop->ticking;
 	/* Outputs that were held go to safe once the operator knows. */
-	loop->request.release_hold = ticking;
+	loop->request.release = ticking;
 	raw_spin_unlock_irqrestore(&loop->lock, flags);
 	if (ticking)
 		return -EBUSY;
 	hytest_fpu_begin();
 	ht_loop_rest(loop->core);
 	hytest_fpu_end();
-	rest_in(loop, HYTEST_LOADED, HYTEST_EVENT_ACKNOWLEDGED);
-	return 0;
+	return rest_in(loop, HYTEST_TRIPPED, HYTEST_LOADED, HYTEST_EVENT_ACKNOWLEDGED);
+}
+
+/* Whether a batch could be taken now. */
+static bool can_change(struct hytest_loop *loop)
+{
+	lockdep_assert_held(&loop->lock);
+	/* A tripped program stands still; what it shows must stay true. */
+	return hytest_state(loop) != HYTEST_TRIPPED && !loop->request.batch;
 }
 
 /* The changes are staged; hand them to the tick or make them now. */
-static void commit(struct hytest_loop *loop, struct hytest_batch *batch)
+static int commit(struct hytest_loop *loop, struct hytest_batch *batch)
 {
 	unsigned long flags;
-	bool now;
+	bool possible, now;
 
 	raw_spin_lock_irqsave(&loop->lock, flags);
+	possible = can_change(loop);
 	now = !loop->ticking;
-	if (!now) {
+	if (possible && !now) {
 		batch->number = ++loop->batches;
 		loop->request.batch_number = batch->number;
 		loop->request.batch_tick = batch->tick;
 		loop->request.batch = true;
 	}
 	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	if (!possible)
+		return -EBUSY;
 	if (now) {
 		batch->number = 0;
 		hytest_fpu_begin();
 		ht_program_commit(ht_loop_program(loop->core));
 		hytest_fpu_end();
 	}
+	return 0;
 }
 
-int hytest_change(struct hytest_loop *loop, struct hytest_batch *batch)
+int hytest_change(struct hytest_loop *loop, struct hytest_batch *batch,
+		  const struct ht_change *changes)
 {
 	struct ht_error error = { 0 };
-	struct ht_change *changes;
+	unsigned long flags;
+	bool possible;
 	int code;
 
-	memset(&batch->refusal, 0, sizeof(batch->refusal));
-	if (settled_state(loop) == HYTEST_EMPTY)
+	lockdep_assert_held(&loop->mutex);
+	if (!loop->core)
 		return -ENODATA;
-	/* A tripped program stands still; what it shows must stay true. */
-	if (settled_state(loop) == HYTEST_TRIPPED || READ_ONCE(loop->request.batch))
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	possible = can_change(loop);
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	if (!possible)
 		return -EBUSY;
-	if (!batch->count || batch->count > HYTEST_MAX_CHANGES)
-		return -EINVAL;
-	changes = vmemdup_user(u64_to_user_ptr(batch->changes),
-			       batch->count * sizeof(*changes));
-	if (IS_ERR(changes))
-		return PTR_ERR(changes);
 	hytest_fpu_begin();
 	code = ht_program_stage(ht_loop_program(loop->core), changes, batch->count, &error);
 	hytest_fpu_end();
-	kvfree(changes);
 	if (code)
 		return refuse(&batch->refusal, &error);
-	commit(loop, batch);
-	return 0;
+	return commit(loop, batch);
+}
+
+/*
+ * Between two steps of the program. On the loop's own CPU no step can come in
+ * the middle; on another one it can, and then the look is taken again.
+ */
+static int look_between_steps(struct hytest_loop *loop, u32 interlock, struct ht_lock_view *view)
+{
+	unsigned int tries;
+	u32 sequence;
+
+	for (tries = 0; tries < 1000; tries++) {
+		sequence = READ_ONCE(loop->step_sequence);
+		smp_rmb();	/* pairs with step_core() */
+		ht_loop_lock(loop->core, interlock, view);
+		smp_rmb();	/* pairs with step_core() */
+		if (!(sequence & 1) && READ_ONCE(loop->step_sequence) == sequence)
+			return 0;
+		cpu_relax();
+	}
+	return -EAGAIN;
 }
 
 int hytest_look_at_lock(struct hytest_loop *loop, struct hytest_lock *lock)
 {
 	const struct ht_image_header *h = loop->image;
 	struct ht_lock_view view;
+	int ret;
 
+	lockdep_assert_held(&loop->mutex);
 	if (!h)
 		return -ENODATA;
 	if (lock->reserved || lock->interlock >= h->n_interlocks)
 		return -EINVAL;
 	hytest_fpu_begin();
-	ht_loop_lock(loop->core, lock->interlock, &view);
+	ret = look_between_steps(loop, lock->interlock, &view);
 	hytest_fpu_end();
+	if (ret)
+		return ret;
 	lock->healthy = view.healthy;
 	lock->violated_ticks = view.violated_ticks;
 	lock->value = view.value;
@@ -498,23 +564,16 @@ int hytest_look_at_lock(struct hytest_loop *loop, struct hytest_lock *lock)
 	return 0;
 }
 
-int hytest_get_params(struct hytest_loop *loop, const struct hytest_params *params)
+/* In force until the next batch, which needs the mutex. */
+const u64 *hytest_params(struct hytest_loop *loop)
 {
-	const struct ht_image_header *h = loop->image;
-	const double *values;
+	const double *params;
 
-	if (!h)
-		return -ENODATA;
-	if (params->first > h->n_params || params->count > h->n_params - params->first)
-		return -EINVAL;
-	/* The bank stays as it is until the next batch, which needs the mutex. */
+	lockdep_assert_held(&loop->mutex);
 	hytest_fpu_begin();
-	values = ht_program_params(ht_loop_program(loop->core));
+	params = ht_program_params(ht_loop_program(loop->core));
 	hytest_fpu_end();
-	if (copy_to_user(u64_to_user_ptr(params->values), values + params->first,
-			 (size_t)params->count * sizeof(u64)))
-		return -EFAULT;
-	return 0;
+	return (const u64 *)params;
 }
 
 static void note_control(struct hytest_loop *loop, enum hytest_event_type event, u32 owner)
@@ -535,8 +594,9 @@ int hytest_take_control(struct hytest_loop *loop, struct hytest_file *file)
 		return 0;
 	if (loop->owner)
 		return -EBUSY;
-	loop->owner = file;
-	note_control(loop, HYTEST_EVENT_CONTROL_TAKEN, task_tgid_vnr(current));
+	file->owner_files = current->files;
+	WRITE_ONCE(loop->owner, file);
+	note_control(loop, HYTEST_EVENT_CONTROL_TAKEN, task_tgid_nr(current));
 	return 0;
 }
 
@@ -546,5 +606,5 @@ void hytest_leave_control(struct hytest_loop *loop, struct hytest_file *file)
 		return;
 	hytest_trip(loop, HT_CAUSE_OWNER);
 	note_control(loop, HYTEST_EVENT_CONTROL_LEFT, loop->status->owner);
-	loop->owner = NULL;
+	WRITE_ONCE(loop->owner, NULL);
 }

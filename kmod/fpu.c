@@ -11,10 +11,13 @@
  * registers are unmodified since the kernel's last XRSTORS, so that the
  * kernel's next XSAVES writes them in full.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/gfp.h>
 #include <linux/kernel.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
-#include <linux/module.h>
+#include <linux/sched.h>
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 #include <asm/processor.h>
@@ -47,7 +50,7 @@ int hytest_fpu_init(void)
 			continue;
 		cpuid_count(0xd, i, &eax, &ebx, &ecx, &edx);
 		if (ebx + eax > sizeof(struct hytest_fpu)) {
-			pr_err("hytest: register state %u ends at byte %u, room for %zu\n",
+			pr_err("register state %u ends at byte %u, room for %zu\n",
 			       i, ebx + eax, sizeof(struct hytest_fpu));
 			return -EOPNOTSUPP;
 		}
@@ -76,7 +79,7 @@ static void set_mxcsr(void)
 
 void hytest_fpu_enter(struct hytest_fpu *fpu)
 {
-#ifndef HYTEST_BREAK_GUARD	/* set by a selftest that must then fail */
+	lockdep_assert_irqs_disabled();
 	if (saved_states)
 		asm volatile("xsave64 %0"
 			     : "+m" (*fpu)
@@ -84,7 +87,6 @@ void hytest_fpu_enter(struct hytest_fpu *fpu)
 			     : "memory");
 	else
 		asm volatile("fxsave64 %0" : "=m" (*fpu));
-#endif
 	if (saved_states & STATE_YMM)
 		asm volatile("vzeroupper");
 	set_mxcsr();
@@ -92,7 +94,7 @@ void hytest_fpu_enter(struct hytest_fpu *fpu)
 
 void hytest_fpu_leave(struct hytest_fpu *fpu)
 {
-#ifndef HYTEST_BREAK_GUARD
+	lockdep_assert_irqs_disabled();
 	if (saved_states)
 		asm volatile("xrstor64 %0"
 			     : : "m" (*fpu), "a" ((u32)saved_states),
@@ -100,7 +102,6 @@ void hytest_fpu_leave(struct hytest_fpu *fpu)
 			     : "memory");
 	else
 		asm volatile("fxrstor64 %0" : : "m" (*fpu));
-#endif
 }
 
 void hytest_fpu_begin(void)
@@ -112,4 +113,11 @@ void hytest_fpu_begin(void)
 void hytest_fpu_end(void)
 {
 	kernel_fpu_end();
+}
+
+void hytest_fpu_pause(void)
+{
+	hytest_fpu_end();
+	cond_resched();
+	hytest_fpu_begin();
 }

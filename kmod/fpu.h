@@ -20,8 +20,12 @@ void hytest_fpu_free(struct hytest_fpu *fpu);
 void hytest_fpu_enter(struct hytest_fpu *fpu);
 void hytest_fpu_leave(struct hytest_fpu *fpu);
 
-/* In process context; preemption is off in between. */
+/*
+ * In process context; neither preemption nor softirqs in between, so long work
+ * pauses now and then.
+ */
 void hytest_fpu_begin(void);
 void hytest_fpu_end(void);
+void hytest_fpu_pause(void);
 
 #endif

@@ -3,6 +3,8 @@
  * hytest: real-time hybrid testing. The module makes /dev/hytest0 and so on,
  * one for each loop.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -30,16 +32,26 @@ struct hytest_loop **hytest_loops;
 
 static_assert(sizeof(struct hytest_status) <= PAGE_SIZE);
 
-static void wake_readers(struct irq_work *work)
+static void wake_readers(struct work_struct *work)
 {
-	struct hytest_loop *loop = container_of(work, struct hytest_loop, wake);
+	struct hytest_loop *loop = container_of(work, struct hytest_loop, wake_work);
 
 	wake_up_all(&loop->wait);
 }
 
+/* There may be many readers, and this is the loop's CPU: let another do it. */
+static void ask_to_wake(struct irq_work *work)
+{
+	struct hytest_loop *loop = container_of(work, struct hytest_loop, wake);
+
+	queue_work(system_unbound_wq, &loop->wake_work);
+}
+
 static void free_loop(struct hytest_loop *loop)
 {
-	hytest_ring_put(loop->ring);
+	if (!loop)
+		return;
+	hytest_ring_retire(loop->ring);
 	vfree(loop->core);
 	vfree(loop->image);
 	if (loop->fpu)
@@ -60,7 +72,8 @@ static struct hytest_loop *make_loop(unsigned int number)
 	mutex_init(&loop->mutex);
 	raw_spin_lock_init(&loop->lock);
 	init_waitqueue_head(&loop->wait);
-	init_irq_work(&loop->wake, wake_readers);
+	init_irq_work(&loop->wake, ask_to_wake);
+	INIT_WORK(&loop->wake_work, wake_readers);
 	hytest_timer_setup(&loop->timer, hytest_tick);
 	loop->fpu = hytest_fpu_alloc();
 	loop->status = (struct hytest_status *)get_zeroed_page(GFP_KERNEL);
@@ -72,6 +85,8 @@ static struct hytest_loop *make_loop(unsigned int number)
 	loop->status->ring_offset = PAGE_SIZE;
 	loop->status->mapping_size = PAGE_SIZE;
 	loop->status->safe = 1;
+	hytest_histogram_reset(&loop->status->lateness);
+	hytest_histogram_reset(&loop->status->step);
 	loop->misc = (struct miscdevice){
 		.minor = MISC_DYNAMIC_MINOR,
 		.name = loop->name,
@@ -81,81 +96,145 @@ static struct hytest_loop *make_loop(unsigned int number)
 	return loop;
 }
 
-static bool at_rest(struct hytest_loop *loop)
+bool hytest_at_rest(struct hytest_loop *loop)
 {
 	unsigned long flags;
 	bool ticking;
 
 	raw_spin_lock_irqsave(&loop->lock, flags);
 	ticking = loop->ticking;
-	loop->request.release_hold = ticking;
 	raw_spin_unlock_irqrestore(&loop->lock, flags);
 	return !ticking;
+}
+
+/* Lets go of outputs that are held and cuts short what still runs. */
+void hytest_ask_to_rest(struct hytest_loop *loop, enum ht_action action)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&loop->lock, flags);
+	if (loop->ticking) {
+		loop->request.release = true;
+		loop->request.trip = true;
+		loop->request.trip_cause = (struct ht_trip){
+			.cause = HT_CAUSE_UNLOAD,
+			.action = action,
+		};
+	}
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
 }
 
 /*
  * No file is open any more, so the loop is at rest or a trip is taking its
  * outputs to safe: that comes first.
  */
-static void end_loop(struct hytest_loop *loop)
+static void await_rest(struct hytest_loop *loop)
 {
-	misc_deregister(&loop->misc);
-	if (!wait_event_timeout(loop->wait, at_rest(loop), RAMP_TIMEOUT))
-		pr_err("hytest: %s: outputs are not safe after %u s, giving up\n", loop->name,
-		       RAMP_TIMEOUT / HZ);
-	hrtimer_cancel(&loop->timer);
-	irq_work_sync(&loop->wake);
-	free_loop(loop);
+	if (wait_event_timeout(loop->wait, hytest_at_rest(loop), RAMP_TIMEOUT))
+		return;
+	pr_err("%s: outputs are not safe after %u s: cutting them\n", loop->name,
+	       RAMP_TIMEOUT / HZ);
+	hytest_ask_to_rest(loop, HT_ACTION_CUT);
+	wait_event_timeout(loop->wait, hytest_at_rest(loop), 3 * HZ);
 }
 
-static void end_loops(unsigned int n)
+static void free_loops(void)
 {
-	while (n--)
-		end_loop(hytest_loops[n]);
+	unsigned int i;
+
+	for (i = 0; i < hytest_n_loops; i++)
+		free_loop(hytest_loops[i]);
 	kfree(hytest_loops);
 }
 
-static int __init hytest_init(void)
+static int make_loops(void)
 {
 	unsigned int i;
-	int ret;
 
-	if (!hytest_n_loops || hytest_n_loops > MAX_LOOPS) {
-		pr_err("hytest: loops=%u must be 1 to %u\n", hytest_n_loops, MAX_LOOPS);
-		return -EINVAL;
-	}
-	ret = hytest_fpu_init();
-	if (ret)
-		return ret;
 	hytest_loops = kcalloc(hytest_n_loops, sizeof(*hytest_loops), GFP_KERNEL);
 	if (!hytest_loops)
 		return -ENOMEM;
 	for (i = 0; i < hytest_n_loops; i++) {
 		hytest_loops[i] = make_loop(i);
 		if (!hytest_loops[i]) {
-			ret = -ENOMEM;
-			goto end;
-		}
-		ret = misc_register(&hytest_loops[i]->misc);
-		if (ret) {
-			free_loop(hytest_loops[i]);
-			goto end;
+			free_loops();
+			return -ENOMEM;
 		}
 	}
+	return 0;
+}
+
+static void deregister(unsigned int n)
+{
+	while (n--)
+		misc_deregister(&hytest_loops[n]->misc);
+}
+
+/* From here on user space can come in, so it is the last step. */
+static int register_loops(void)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < hytest_n_loops; i++) {
+		ret = misc_register(&hytest_loops[i]->misc);
+		if (ret) {
+			deregister(i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static int __init hytest_init(void)
+{
+	int ret;
+
+	if (!hytest_n_loops || hytest_n_loops > MAX_LOOPS) {
+		pr_err("loops=%u must be 1 to %u\n", hytest_n_loops, MAX_LOOPS);
+		return -EINVAL;
+	}
+	ht_pause = hytest_fpu_pause;
+	ret = hytest_fpu_init();
+	if (ret)
+		return ret;
+	ret = make_loops();
+	if (ret)
+		return ret;
 	ret = hytest_guard_init();
 	if (ret)
-		goto end;
+		goto free;
+	ret = register_loops();
+	if (ret)
+		goto guard;
+	hytest_watch_removal();
 	return 0;
-end:
-	end_loops(i);
+guard:
+	hytest_guard_exit();
+free:
+	free_loops();
 	return ret;
 }
 module_init(hytest_init);
 
 static void __exit hytest_exit(void)
 {
+	unsigned int i;
+
+	hytest_unwatch_removal();
+	deregister(hytest_n_loops);
+	for (i = 0; i < hytest_n_loops; i++)
+		hytest_ask_to_rest(hytest_loops[i], HT_ACTION_RAMP);
+	for (i = 0; i < hytest_n_loops; i++) {
+		struct hytest_loop *loop = hytest_loops[i];
+
+		await_rest(loop);
+		hrtimer_cancel(&loop->timer);
+		irq_work_sync(&loop->wake);
+		cancel_work_sync(&loop->wake_work);
+	}
 	hytest_guard_exit();
-	end_loops(hytest_n_loops);
+	free_loops();
 }
 module_exit(hytest_exit);
 

@@ -13,17 +13,24 @@
 #include "compat.h"
 #include "hytest.h"
 
-struct hytest_ring *hytest_ring_alloc(u32 record_size, u32 capacity)
+/* Zeroed, charged to the caller, silent when there is none. */
+void *hytest_alloc(size_t size)
+{
+	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+}
+
+struct hytest_ring *hytest_ring_alloc(struct hytest_loop *loop, u32 record_size, u32 capacity)
 {
 	struct hytest_ring *ring = kzalloc(sizeof(*ring), GFP_KERNEL);
 
 	if (!ring)
 		return NULL;
 	kref_init(&ring->kref);
+	ring->loop = loop;
 	ring->record_size = record_size;
 	ring->capacity = capacity;
 	ring->size = PAGE_ALIGN((size_t)record_size * capacity);
-	ring->records = vzalloc(ring->size);
+	ring->records = hytest_alloc(ring->size);
 	if (!ring->records) {
 		kfree(ring);
 		return NULL;
@@ -35,14 +42,18 @@ static void ring_free(struct kref *kref)
 {
 	struct hytest_ring *ring = container_of(kref, struct hytest_ring, kref);
 
+	atomic64_sub(ring->size, &ring->loop->retired_bytes);
 	vfree(ring->records);
 	kfree(ring);
 }
 
-void hytest_ring_put(struct hytest_ring *ring)
+/* The loop has no more use for it; it counts until nobody maps it any more. */
+void hytest_ring_retire(struct hytest_ring *ring)
 {
-	if (ring)
-		kref_put(&ring->kref, ring_free);
+	if (!ring)
+		return;
+	atomic64_add(ring->size, &ring->loop->retired_bytes);
+	kref_put(&ring->kref, ring_free);
 }
 
 /* What a mapping shows. The loop outlives it: the file holds the module. */
@@ -56,7 +67,8 @@ static void view_free(struct kref *kref)
 {
 	struct view *view = container_of(kref, struct view, kref);
 
-	hytest_ring_put(view->ring);
+	if (view->ring)
+		kref_put(&view->ring->kref, ring_free);
 	kfree(view);
 }
 
@@ -95,26 +107,40 @@ static const struct vm_operations_struct view_ops = {
 	.fault = view_fault,
 };
 
-/* With loop->mutex held. */
-int hytest_mmap(struct hytest_loop *loop, struct vm_area_struct *vma)
+static struct view *make_view(struct hytest_loop *loop)
 {
-	size_t mapping = PAGE_SIZE + (loop->ring ? loop->ring->size : 0);
-	struct view *view;
+	struct view *view = kzalloc(sizeof(*view), GFP_KERNEL);
+	unsigned long flags;
 
-	if (vma->vm_flags & VM_WRITE)
-		return -EPERM;
-	if (vma->vm_pgoff >= mapping >> PAGE_SHIFT ||
-	    vma_pages(vma) > (mapping >> PAGE_SHIFT) - vma->vm_pgoff)
-		return -ENXIO;
-	view = kzalloc(sizeof(*view), GFP_KERNEL);
 	if (!view)
-		return -ENOMEM;
+		return NULL;
 	kref_init(&view->kref);
 	view->loop = loop;
+	raw_spin_lock_irqsave(&loop->lock, flags);
 	view->ring = loop->ring;
 	if (view->ring)
 		kref_get(&view->ring->kref);
-	hytest_map_read_only(vma);
+	raw_spin_unlock_irqrestore(&loop->lock, flags);
+	return view;
+}
+
+/* Called with the caller's mmap lock held, so it must not take loop->mutex. */
+int hytest_mmap(struct hytest_loop *loop, struct vm_area_struct *vma)
+{
+	struct view *view;
+	size_t pages;
+
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	view = make_view(loop);
+	if (!view)
+		return -ENOMEM;
+	pages = 1 + (view->ring ? view->ring->size >> PAGE_SHIFT : 0);
+	if (vma->vm_pgoff >= pages || vma_pages(vma) > pages - vma->vm_pgoff) {
+		kref_put(&view->kref, view_free);
+		return -ENXIO;
+	}
+	hytest_restrict_mapping(vma);
 	vma->vm_private_data = view;
 	vma->vm_ops = &view_ops;
 	return 0;

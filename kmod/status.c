@@ -17,6 +17,7 @@ void hytest_status_begin(struct hytest_loop *loop)
 
 void hytest_status_end(struct hytest_loop *loop)
 {
+	lockdep_assert_held(&loop->lock);
 	smp_wmb();	/* all changes before it is even again */
 	WRITE_ONCE(loop->status->sequence, loop->status->sequence + 1);
 }

@@ -16,6 +16,11 @@
 #include "compat.h"
 #include "hytest.h"
 
+#define MAX_CONGESTION	64	/* ticks, twice */
+
+/* A dry run gives way so often. */
+#define MEASURE_SLICE	(10 * NSEC_PER_MSEC)
+
 /* Inside the guard, with loop->lock held. */
 static void ask_trip(struct hytest_loop *loop, u32 cause, s64 value, s64 limit)
 {
@@ -51,7 +56,7 @@ static u32 skip_missed(struct hytest_loop *loop, u64 now)
 	return min_t(u64, missed, U32_MAX);
 }
 
-/* Before the step: what the world outside asks for. Inside the guard. */
+/* Before the step: what the world outside asks for. Locked, in the guard. */
 static void take_requests(struct hytest_loop *loop, u64 now, u32 missed)
 {
 	const struct ht_image_header *h = header_of(loop);
@@ -72,9 +77,12 @@ static void take_requests(struct hytest_loop *loop, u64 now, u32 missed)
 		request->stop = false;
 		ht_loop_stop(loop->core);
 	}
-	if (request->release_hold) {
-		request->release_hold = false;
-		ht_loop_clear(loop->core);
+	if (request->release) {
+		request->release = false;
+		ht_loop_release(loop->core);
+		/* Acknowledged and safe: no need for more records. */
+		if (hytest_state(loop) == HYTEST_TRIPPED)
+			loop->post_trip = 0;
 	}
 	if (request->trip) {
 		request->trip = false;
@@ -101,7 +109,7 @@ static void note_trip(struct hytest_loop *loop)
 }
 
 /*
- * After the step: the state that the core has come to. Inside the guard.
+ * After the step: the state that the core has come to. Locked, in the guard.
  * Returns whether this was the last tick.
  */
 static bool follow_core(struct hytest_loop *loop)
@@ -117,6 +125,7 @@ static bool follow_core(struct hytest_loop *loop)
 		}
 		if (!loop->status->safe)
 			return false;
+		loop->request.batch = false;
 		hytest_set_state(loop, HYTEST_LOADED);
 		hytest_event(loop, HYTEST_EVENT_STOPPED, 0, 0, 0);
 		return true;
@@ -137,11 +146,28 @@ static bool follow_core(struct hytest_loop *loop)
 	}
 }
 
+/*
+ * Whatever the program allows itself: ticks that leave no time to anybody else
+ * would take the CPU away for good.
+ */
+static void check_congestion(struct hytest_loop *loop, u64 spent)
+{
+	const u64 period = header_of(loop)->period_ns;
+
+	if (spent >= period)
+		loop->congestion += 2;
+	else if (loop->congestion)
+		loop->congestion--;
+	if (loop->congestion >= MAX_CONGESTION && hytest_state(loop) != HYTEST_TRIPPED)
+		ask_trip(loop, HT_CAUSE_DEADLINE, spent, period);
+}
+
 /* Lateness and execution together must end before the deadline. */
 static void check_deadline(struct hytest_loop *loop, u64 lateness, u64 step)
 {
 	const struct ht_image_header *h = header_of(loop);
 
+	check_congestion(loop, lateness + step);
 	if (lateness + step <= h->deadline_ns) {
 		loop->late_in_row = 0;
 		return;
@@ -153,40 +179,63 @@ static void check_deadline(struct hytest_loop *loop, u64 lateness, u64 step)
 		ask_trip(loop, HT_CAUSE_DEADLINE, lateness + step, h->deadline_ns);
 }
 
-/* One tick. With loop->lock held and inside the guard. */
-static bool tick_locked(struct hytest_loop *loop, u64 now)
+/* The program, alone: others can see that it is at work. */
+static void step_core(struct hytest_loop *loop, struct hytest_record *record)
+{
+	WRITE_ONCE(record->sequence, 0);
+	WRITE_ONCE(loop->step_sequence, loop->step_sequence + 1);
+	smp_wmb();	/* both before anything changes */
+	ht_loop_tick(loop->core, loop->tick, (double *)record->value);
+	smp_wmb();	/* all changes before it is even again */
+	WRITE_ONCE(loop->step_sequence, loop->step_sequence + 1);
+}
+
+static void write_record(struct hytest_loop *loop, struct hytest_record *record, u32 missed,
+			 u64 lateness, u64 step)
+{
+	record->tick = loop->tick;
+	record->time_ns = loop->due_ns;
+	record->lateness_ns = min_t(u64, lateness, U32_MAX);
+	record->step_ns = min_t(u64, step, U32_MAX);
+	record->batch = loop->status->batch;
+	record->missed = missed;
+	record->state = hytest_state(loop);
+	/* The tick that ends a soft stop still belongs to it. */
+	if (record->state == HYTEST_LOADED)
+		record->state = HYTEST_STOPPING;
+	record->cause = ht_loop_first_trip(loop->core)->cause;
+	/* A reader that sees the number sees the record. */
+	smp_store_release(&record->sequence, ++loop->head);
+}
+
+/* Inside the guard. Returns whether this was the last tick. */
+static bool tick_in_guard(struct hytest_loop *loop, u64 now)
 {
 	struct hytest_record *record = hytest_ring_slot(loop->ring, loop->head);
 	struct hytest_status *status = loop->status;
-	u32 missed = skip_missed(loop, now);
-	u64 lateness = now > loop->due_ns ? now - loop->due_ns : 0;
-	u64 step;
+	u64 lateness, step;
+	u32 missed;
 	bool last;
 
+	raw_spin_lock(&loop->lock);
 	hytest_status_begin(loop);
+	missed = skip_missed(loop, now);
 	if (missed) {
 		status->missed += missed;
 		hytest_event(loop, HYTEST_EVENT_MISSED, 0, missed, 0);
 	}
 	take_requests(loop, now, missed);
+	hytest_status_end(loop);
+	raw_spin_unlock(&loop->lock);
 
-	WRITE_ONCE(record->sequence, 0);
-	smp_wmb();	/* readers see it invalid before it changes */
-	ht_loop_tick(loop->core, loop->tick, (double *)record->value);
+	step_core(loop, record);
+
+	raw_spin_lock(&loop->lock);
+	hytest_status_begin(loop);
+	lateness = now > loop->due_ns ? now - loop->due_ns : 0;
 	step = ktime_get_ns() - now;
 	last = follow_core(loop);
-	record->tick = loop->tick;
-	record->time_ns = loop->due_ns;
-	record->lateness_ns = min_t(u64, lateness, U32_MAX);
-	record->step_ns = min_t(u64, step, U32_MAX);
-	record->batch = status->batch;
-	record->missed = missed;
-	/* The tick that ends a soft stop still belongs to it. */
-	record->state = last && hytest_state(loop) == HYTEST_LOADED ? HYTEST_STOPPING :
-			hytest_state(loop);
-	record->cause = ht_loop_first_trip(loop->core)->cause;
-	smp_store_release(&record->sequence, ++loop->head);
-
+	write_record(loop, record, missed, lateness, step);
 	hytest_histogram_add(&status->lateness, lateness);
 	hytest_histogram_add(&status->step, step);
 	check_deadline(loop, lateness, step);
@@ -194,7 +243,10 @@ static bool tick_locked(struct hytest_loop *loop, u64 now)
 	loop->due_ns += header_of(loop)->period_ns;
 	status->tick = loop->tick;
 	status->head = loop->head;
+	if (last)
+		loop->ticking = false;
 	hytest_status_end(loop);
+	raw_spin_unlock(&loop->lock);
 	return last;
 }
 
@@ -204,13 +256,9 @@ enum hrtimer_restart hytest_tick(struct hrtimer *timer)
 	u64 now = ktime_get_ns();
 	bool last;
 
-	raw_spin_lock(&loop->lock);
 	hytest_fpu_enter(loop->fpu);
-	last = tick_locked(loop, now);
+	last = tick_in_guard(loop, now);
 	hytest_fpu_leave(loop->fpu);
-	if (last)
-		loop->ticking = false;
-	raw_spin_unlock(&loop->lock);
 	if (last) {
 		irq_work_queue(&loop->wake);
 		return HRTIMER_NORESTART;
@@ -222,33 +270,39 @@ enum hrtimer_restart hytest_tick(struct hrtimer *timer)
 /* Time of a program, tick by tick, on the CPU that will run it. */
 struct measurement {
 	struct hytest_loop *loop;
+	u32 done;
 	u32 ticks;
 	u32 budget_ns;
 	u64 worst_ns;
 };
 
+static u64 measure_tick(struct hytest_loop *loop, u32 tick)
+{
+	unsigned long flags;
+	u64 begin, took;
+
+	local_irq_save(flags);
+	begin = ktime_get_ns();
+	hytest_fpu_enter(loop->fpu);
+	ht_loop_dry_tick(loop->core, tick);
+	hytest_fpu_leave(loop->fpu);
+	took = ktime_get_ns() - begin;
+	local_irq_restore(flags);
+	return took;
+}
+
 static long measure_here(void *argument)
 {
 	struct measurement *m = argument;
-	unsigned long flags;
-	u64 begin, took;
-	u32 i;
+	const u64 end = ktime_get_ns() + MEASURE_SLICE;
+	u64 took;
 
-	for (i = 0; i < m->ticks; i++) {
-		local_irq_save(flags);
-		begin = ktime_get_ns();
-		hytest_fpu_enter(m->loop->fpu);
-		ht_loop_dry_tick(m->loop->core, i);
-		hytest_fpu_leave(m->loop->fpu);
-		took = ktime_get_ns() - begin;
-		local_irq_restore(flags);
+	while (m->done < m->ticks && ktime_get_ns() < end) {
+		took = measure_tick(m->loop, m->done++);
 		m->worst_ns = max(m->worst_ns, took);
 		/* Clearly too slow: no need to keep the machine busy. */
 		if (took > 4ULL * m->budget_ns)
-			break;
-		cond_resched();
-		if (signal_pending(current))
-			return -EINTR;
+			m->done = m->ticks;
 	}
 	return 0;
 }
@@ -261,8 +315,13 @@ int hytest_measure(struct hytest_loop *loop, unsigned int cpu, u32 ticks, u32 bu
 		.ticks = ticks,
 		.budget_ns = budget_ns,
 	};
-	int ret = work_on_cpu(cpu, measure_here, &m);
+	int ret = 0;
 
+	while (!ret && m.done < m.ticks) {
+		ret = work_on_cpu_safe(cpu, measure_here, &m);
+		if (!ret && signal_pending(current))
+			ret = -EINTR;
+	}
 	*worst_ns = min_t(u64, m.worst_ns, U32_MAX);
 	hytest_fpu_begin();
 	ht_loop_rest(loop->core);
@@ -285,8 +344,8 @@ u64 hytest_first_tick(u64 period_ns)
 	return (div64_u64(ktime_get_ns() + ahead, period_ns) + 1) * period_ns;
 }
 
-/* With the CPUs held online. */
-int hytest_start_timer(struct hytest_loop *loop)
+/* With the CPUs held online and that of the loop among them: cannot fail. */
+void hytest_start_timer(struct hytest_loop *loop)
 {
-	return smp_call_function_single(loop->cpu, start_here, loop, 1);
+	smp_call_function_single(loop->cpu, start_here, loop, 1);
 }

@@ -36,7 +36,7 @@ struct hytest_loop {
 };
 
 /* The two figures that a reader needs, as they are at this moment. */
-static inline uint64_t hytest_load_u64(const __aligned_u64 *from)
+static inline uint64_t hytest_load_u64(const __u64 *from)
 {
 	return __atomic_load_n(from, __ATOMIC_ACQUIRE);
 }

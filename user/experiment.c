@@ -88,7 +88,7 @@ static const char *const top_keys[] = {
 	"changes",
 };
 
-#define N_TOP_KEYS (sizeof(top_keys) / sizeof(top_keys[0]))
+#define N_TOP_KEYS HT_COUNT(top_keys)
 
 static int read_top(struct hytest_experiment *e, struct reader *r)
 {
@@ -140,7 +140,7 @@ static char *make_text(const char *text, const char *const *overrides, size_t n_
 	char *made, *at;
 
 	for (i = 0; i < n_overrides; i++)
-		size += strlen(overrides[i]) + sizeof("# --set \n");
+		size += strlen(overrides[i]) + sizeof("# --set") + 2;
 	made = malloc(size);
 	if (!made)
 		return NULL;

@@ -17,7 +17,7 @@
 static const char *const common_keys[] = { "name", "type", "in", "out", "units" };
 static const char *const file_keys[] = { "file", "columns" };
 
-#define N_COMMON (sizeof(common_keys) / sizeof(common_keys[0]))
+#define N_COMMON HT_COUNT(common_keys)
 
 /* The field that a file of numbers can fill; NULL if the type has none. */
 static const struct ht_field *file_field(const struct ht_block_type *type)
@@ -109,7 +109,8 @@ static int count_ports(const struct model *m, const struct model_block *b, const
 	return 0;
 }
 
-static int read_units(struct model *m, const struct model_block *b, const struct model_signal *first)
+static int read_units(struct model *m, const struct model_block *b,
+		      const struct model_signal *first)
 {
 	const config_setting_t *s = config_setting_get_member(b->setting, "units");
 	struct model_signal *signal = (struct model_signal *)first;
@@ -246,6 +247,8 @@ static int read_element(struct model *m, const struct ht_field *field,
 	if (field->words && s->type == CONFIG_TYPE_STRING) {
 		if (read_word(m, field, s, &value))
 			return -1;
+	} else if (field->words && s->type == CONFIG_TYPE_BOOL && !strcmp(field->words[0], "no")) {
+		value = s->value.ival;
 	} else if (reader_number(m->reader, s, &value)) {
 		return -1;
 	}
@@ -267,7 +270,8 @@ static int read_values(struct model *m, const struct ht_field *field, const conf
 
 		if (row->type != CONFIG_TYPE_ARRAY && row->type != CONFIG_TYPE_LIST) {
 			if (rows)
-				return reader_fail(m->reader, row, "%s mixes rows and numbers", s->name);
+				return reader_fail(m->reader, row, "%s mixes rows and numbers",
+						   s->name);
 			if (read_element(m, field, row, values))
 				return -1;
 			continue;
@@ -463,9 +467,9 @@ static int complete_field(struct model *m, struct model_block *b, ht_u32 f, uint
 				   b->count[f], dims_text(b, text, sizeof(text)), needed);
 	}
 	if (needed && !(field->flags & HT_FIELD_OPTIONAL))
-		return reader_fail(m->reader, b->setting, "block %s needs %s%s%s%s: %s", b->image.name,
-				   field->name, *field->unit ? " (" : "", field->unit,
-				   *field->unit ? ")" : "", field->help);
+		return reader_fail(m->reader, b->setting, "block %s needs %s%s%s%s: %s",
+				   b->image.name, field->name, *field->unit ? " (" : "",
+				   field->unit, *field->unit ? ")" : "", field->help);
 	b->count[f] = needed;
 	if (!needed)
 		return 0;

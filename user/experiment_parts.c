@@ -10,7 +10,6 @@
 
 #include "experiment_model.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LONG_TIME 3600.0	/* s */
 #define ANY 1e15
 
@@ -30,11 +29,11 @@ static const struct number_key loop_keys[LOOP_KEYS] = {
 		  .integer = true },
 	[HEARTBEAT] = { .name = "heartbeat", .unit = "s", .min = 0, .max = LONG_TIME,
 			.preset = 1 },
-	[BUDGET] = { .name = "budget", .unit = "of the period", .min = 0.001, .max = 1,
+	[BUDGET] = { .name = "budget", .unit = "of the period", .min = 0.001, .max = 0.75,
 		     .preset = 0.5 },
 	[DEADLINE] = { .name = "deadline", .unit = "of the period", .min = 0.001, .max = 1,
 		       .preset = 1 },
-	[DEADLINE_TICKS] = { .name = "deadline_ticks", .unit = "", .min = 1, .max = 1e6,
+	[DEADLINE_TICKS] = { .name = "deadline_ticks", .unit = "", .min = 1, .max = 1000,
 			     .preset = 1, .integer = true },
 	[MISSED_TICKS] = { .name = "missed_ticks", .unit = "", .min = 0, .max = 1e6,
 			   .preset = 1, .integer = true },
@@ -179,7 +178,7 @@ int model_read_inputs(struct model *m)
 		return reader_no_memory(m->reader);
 	for (i = 0; i < length; i++) {
 		group = reader_group(m->reader, list, i);
-		if (!group || reader_check_keys(m->reader, group, keys, COUNT(keys)) ||
+		if (!group || reader_check_keys(m->reader, group, keys, HT_COUNT(keys)) ||
 		    reader_name(m->reader, group, "signal", name, sizeof(name)) ||
 		    model_add_signal(m, config_setting_get_member(group, "signal"), name,
 				     AN_INPUT, &signal) ||
@@ -214,13 +213,14 @@ static int read_output(struct model *m, const config_setting_t *group,
 	const char *name;
 	size_t i;
 
-	if (reader_check_keys(m->reader, group, keys, COUNT(keys)) ||
+	if (reader_check_keys(m->reader, group, keys, HT_COUNT(keys)) ||
 	    reader_text(m->reader, group, "signal", true, &name) ||
 	    model_find_signal(m, config_setting_get_member(group, "signal"), name,
 			      &output->signal))
 		return -1;
 	for (i = 0; i < OUTPUT_KEYS; i++) {
-		if (output_keys[i].required && !config_setting_get_member(group, output_keys[i].name))
+		if (output_keys[i].required &&
+		    !config_setting_get_member(group, output_keys[i].name))
 			return reader_fail(m->reader, group,
 					   "output %s has no %s; every output needs min, max and ramp (1/s), the limits that keep the rig whole",
 					   name, output_keys[i].name);
@@ -302,10 +302,10 @@ static const char *const difference_keys[] = { ALL_LOCKS, "other" };
 static const char *const rms_keys[] = { ALL_LOCKS, "other", "window" };
 
 static const struct kind_keys kind_keys[HT_LOCK_KINDS] = {
-	[HT_LOCK_RANGE] = { range_keys, COUNT(range_keys) },
-	[HT_LOCK_RATE] = { rate_keys, COUNT(rate_keys) },
-	[HT_LOCK_DIFFERENCE] = { difference_keys, COUNT(difference_keys) },
-	[HT_LOCK_RMS] = { rms_keys, COUNT(rms_keys) },
+	[HT_LOCK_RANGE] = { range_keys, HT_COUNT(range_keys) },
+	[HT_LOCK_RATE] = { rate_keys, HT_COUNT(rate_keys) },
+	[HT_LOCK_DIFFERENCE] = { difference_keys, HT_COUNT(difference_keys) },
+	[HT_LOCK_RMS] = { rms_keys, HT_COUNT(rms_keys) },
 };
 
 static int read_limits(struct model *m, const config_setting_t *group,
@@ -322,7 +322,8 @@ static int read_limits(struct model *m, const config_setting_t *group,
 		return reader_number_key(m->reader, group, &high, &lock->high);
 	}
 	if (!config_setting_get_member(group, "low") && !config_setting_get_member(group, "high"))
-		return reader_fail(m->reader, group, "interlock %s needs low, high or both", lock->name);
+		return reader_fail(m->reader, group, "interlock %s needs low, high or both",
+				   lock->name);
 	if (reader_number_key(m->reader, group, &low, &lock->low) ||
 	    reader_number_key(m->reader, group, &high, &lock->high))
 		return -1;
@@ -353,7 +354,8 @@ static int read_other(struct model *m, const config_setting_t *group,
 	if (strcmp(signal->unit, other->unit))
 		return reader_fail(m->reader, config_setting_get_member(group, "other"),
 				   "interlock %s compares %s [%s] with %s [%s]; their units must be the same",
-				   lock->name, signal->name, signal->unit, other->name, other->unit);
+				   lock->name, signal->name, signal->unit, other->name,
+				   other->unit);
 	return 0;
 }
 

@@ -81,7 +81,7 @@ static const char *group_name(const config_setting_t *group)
 	static const char *const keys[] = { "name", "signal" };
 	size_t i;
 
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (i = 0; i < 2; i++) {
 		const config_setting_t *name = config_setting_get_member(group, keys[i]);
 
 		if (name && name->type == CONFIG_TYPE_STRING)
@@ -235,7 +235,8 @@ static int scan(const struct reader *r, const char *text)
 static const char *parse_hint(const char *error)
 {
 	if (strstr(error, "mismatched"))
-		return "; the numbers of [ ] must be all with a decimal point or all without, lists in ( ) may mix";
+		return "; the numbers of [ ] must be all with a decimal point or all without, "
+		       "lists in ( ) may mix";
 	if (strstr(error, "duplicate"))
 		return "; every name may stand once in a group";
 	return "; a setting is NAME = VALUE; with groups in { }, lists in ( ) and arrays in [ ]";

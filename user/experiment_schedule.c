@@ -83,6 +83,28 @@ static void trim(char *text)
 	memmove(text, text + strspn(text, " \t"), strlen(text + strspn(text, " \t")) + 1);
 }
 
+/* The value of a change may be a word where the field has words. */
+static bool find_word(const struct model *m, const void *image, uint32_t param, const char *text,
+		      double *value)
+{
+	const struct ht_field *field;
+	struct ht_param_place place;
+	char word[40];
+	ht_u32 i;
+
+	ht_param_place(image, param, &place);
+	field = &m->blocks[m->order[place.block]].type->fields[place.field];
+	snprintf(word, sizeof(word), "%s", text + strspn(text, " \t"));
+	trim(word);
+	for (i = 0; field->words && field->words[i]; i++) {
+		if (!strcmp(field->words[i], word)) {
+			*value = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static int read_change(const struct model *m, const void *image, const config_setting_t *at,
 		       struct ht_change *change)
 {
@@ -102,7 +124,8 @@ static int read_change(const struct model *m, const void *image, const config_se
 				   name);
 	if (hytest_param_find(image, name, &change->param))
 		return no_param(m, at, name);
-	if (reader_expression(m->reader, at, equals + 1, &value.value))
+	if (!find_word(m, image, change->param, equals + 1, &value.value) &&
+	    reader_expression(m->reader, at, equals + 1, &value.value))
 		return -1;
 	change->value = value.bits;
 	return 0;
@@ -175,12 +198,13 @@ static int read_batch(const struct model *m, const void *image, const config_set
 		return -1;
 	if (!set)
 		return reader_fail(m->reader, group,
-				   "the change at %.9g s needs set = [\"BLOCK.FIELD = VALUE\"]", at);
+				   "the change at %.9g s needs set = [\"BLOCK.FIELD = VALUE\"]",
+				   at);
 	if (reader_strings(m->reader, set, &length))
 		return -1;
 	if (length < 1 || length > MAX_BATCH)
-		return reader_fail(m->reader, set, "set has %u changes; it must have 1 to %u", length,
-				   MAX_BATCH);
+		return reader_fail(m->reader, set, "set has %u changes; it must have 1 to %u",
+				   length, MAX_BATCH);
 	batch->tick = model_ticks(m, at);
 	if (!batch->tick)
 		return reader_fail(m->reader, config_setting_get_member(group, "at"),

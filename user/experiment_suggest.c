@@ -10,30 +10,40 @@
 
 #define MAX_LENGTH 64
 
-static size_t least(size_t a, size_t b, size_t c)
+static bool alike(char a, char b)
 {
-	size_t least = a < b ? a : b;
-
-	return least < c ? least : c;
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Levenshtein distance, upper and lower case alike; needs lengths <= MAX_LENGTH. */
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Number of letters inserted, left out, replaced or swapped with their
+ * neighbour (optimal string alignment), upper and lower case alike. Needs
+ * lengths up to MAX_LENGTH.
+ */
 static size_t distance(const char *a, const char *b)
 {
-	size_t row[MAX_LENGTH + 1], i, j, diagonal, above;
+	size_t table[3][MAX_LENGTH + 1], *row, *above, *top, i, j;
 	const size_t length = strlen(b);
 
 	for (j = 0; j <= length; j++)
-		row[j] = j;
-	for (i = 0; a[i]; i++) {
-		diagonal = row[0];
-		row[0] = i + 1;
-		for (j = 0; j < length; j++) {
-			above = row[j + 1];
-			row[j + 1] = least(above + 1, row[j] + 1, diagonal +
-					   (tolower((unsigned char)a[i]) !=
-					    tolower((unsigned char)b[j])));
-			diagonal = above;
+		table[0][j] = j;
+	row = table[0];
+	for (i = 1; a[i - 1]; i++) {
+		row = table[i % 3];
+		above = table[(i - 1) % 3];
+		top = table[(i + 1) % 3];	/* two above */
+		row[0] = i;
+		for (j = 1; j <= length; j++) {
+			row[j] = least(above[j - 1] + !alike(a[i - 1], b[j - 1]),
+				       least(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && alike(a[i - 1], b[j - 2]) &&
+			    alike(a[i - 2], b[j - 1]))
+				row[j] = least(row[j], top[j - 2] + 1);
 		}
 	}
 	return row[length];

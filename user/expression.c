@@ -51,17 +51,16 @@ static const struct function functions[] = {
 	{ .name = "abs", .one = fabs },
 	{ .name = "min", .two = smaller },
 	{ .name = "max", .two = larger },
+	{ .name = NULL }
 };
-
-#define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
 static const struct function *find_function(const char *name)
 {
-	size_t i;
+	const struct function *f;
 
-	for (i = 0; i < N_FUNCTIONS; i++)
-		if (!strcmp(functions[i].name, name))
-			return &functions[i];
+	for (f = functions; f->name; f++)
+		if (!strcmp(f->name, name))
+			return f;
 	return NULL;
 }
 

@@ -64,34 +64,47 @@ hid_t log_event_type(void)
 	return type;
 }
 
-void log_silence(void)
-{
-	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
+/* What HDF5 said at the last failure; the next call would have cleared it. */
+static _Thread_local char last_reason[256];
 
-struct reason {
-	char *text;
-	size_t size;
-};
+/* Text of the system's error, which HDF5 hides in a long line. */
+static void shorten(char *text)
+{
+	static const char mark[] = "error message = '";
+	char *from = strstr(text, mark);
+
+	if (!from)
+		return;
+	from += strlen(mark);
+	from[strcspn(from, "'")] = '\0';
+	memmove(text, from, strlen(from) + 1);
+}
 
 /* The innermost entry comes first and knows most. */
 static herr_t take_reason(unsigned int n, const H5E_error2_t *error, void *data)
 {
-	struct reason *reason = data;
-
-	if (n == 0 && error->desc)
-		snprintf(reason->text, reason->size, "%s", error->desc);
+	(void)data;
+	if (n == 0 && error->desc) {
+		snprintf(last_reason, sizeof(last_reason), "%s", error->desc);
+		shorten(last_reason);
+	}
 	return 0;
+}
+
+static herr_t note_failure(hid_t stack, void *data)
+{
+	return H5Ewalk2(stack, H5E_WALK_UPWARD, take_reason, data);
+}
+
+void log_silence(void)
+{
+	last_reason[0] = '\0';
+	H5Eset_auto2(H5E_DEFAULT, note_failure, NULL);
 }
 
 void log_reason(char *text, size_t size)
 {
-	struct reason reason = { .text = text, .size = size };
-
-	snprintf(text, size, "HDF5 does not say why");
-	H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_reason, &reason);
-	/* HDF5 likes to add the address of a buffer and more behind a comma. */
-	text[strcspn(text, "\n")] = '\0';
+	snprintf(text, size, "%s", last_reason[0] ? last_reason : "no memory");
 }
 
 /* Signal of a column, and whether the column is an output. */

@@ -11,7 +11,7 @@
 
 #include "log.h"
 
-#define LOG_NAME_SIZE	96	/* of a parameter */
+#define LOG_NAME_SIZE	128	/* of a parameter */
 #define LOG_PATH_SIZE	64	/* of a column */
 #define LOG_WORD_SIZE	24	/* of an event */
 
@@ -51,9 +51,9 @@ hid_t log_field_type(const struct log_field *field);
 hid_t log_param_type(void);
 hid_t log_event_type(void);
 
-/* No printing by HDF5 itself. */
+/* No printing by HDF5 itself: its complaints are kept for log_reason(). */
 void log_silence(void);
-/* What HDF5 has to say about the last failure. */
+/* What HDF5 had to say about the last failure. */
 void log_reason(char *text, size_t size);
 
 #endif

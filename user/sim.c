@@ -563,8 +563,12 @@ static void take_requests(struct sim *sim)
 	}
 	if (request->stop)
 		ht_loop_stop(sim->program.core);
-	if (request->release_hold)
-		ht_loop_clear(sim->program.core);
+	if (request->release_hold) {
+		ht_loop_release(sim->program.core);
+		/* Acknowledged and safe: no need for more records. */
+		if (sim->status->state == HYTEST_TRIPPED)
+			sim->post_trip = 0;
+	}
 	if (request->trip)
 		ht_loop_trip(sim->program.core, &request->trip_cause);
 	request->stop = false;

@@ -29,8 +29,8 @@ static const struct ht_field fields[] = {
 	  "angle at tick 0, 0 is hanging down" },
 	{ "omega0", "rad/s", -1e6, 1e6, 0, HT_FIELD_OPTIONAL | HT_FIELD_FIXED, HT_NULL,
 	  "angular velocity at tick 0" },
-	{ "substeps", "", 1, 16, 1, HT_FIELD_OPTIONAL | HT_FIELD_INTEGER, HT_NULL,
-	  "integration steps per tick" },
+	{ "substeps", "", 1, 16, 1, HT_FIELD_OPTIONAL | HT_FIELD_INTEGER | HT_FIELD_FIXED,
+	  HT_NULL, "integration steps per tick" },
 };
 
 struct state {

@@ -130,12 +130,14 @@ static int check_header(const struct ht_image_header *h, struct ht_error *error)
 	if (!h->ring_records || h->ring_records > HT_MAX_RING ||
 	    (h->ring_records & (h->ring_records - 1)))
 		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 1, h->ring_records);
-	if (!h->budget_ns || h->budget_ns > h->period_ns)
+	if (!h->budget_ns || h->budget_ns > h->period_ns - h->period_ns / 4)
 		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 2, h->budget_ns);
 	if (!h->deadline_ns || h->deadline_ns > h->period_ns)
 		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 3, h->deadline_ns);
-	if (!h->deadline_ticks)
+	if (!h->deadline_ticks || h->deadline_ticks > HT_MAX_LATE_TICKS)
 		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 4, h->deadline_ticks);
+	if (h->post_trip_ticks > HT_MAX_RING)
+		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 5, h->post_trip_ticks);
 	for (i = 0; i < HT_COUNT(h->reserved); i++)
 		if (h->reserved[i])
 			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_IMAGE, 0, i, 0);
@@ -159,8 +161,20 @@ static int check_signals(const struct ht_image *image, struct ht_error *error)
 	return HT_OK;
 }
 
+/*
+ * Whether steps of this rate lead from one limit to the other, in reasonable
+ * time and in spite of rounding.
+ */
+static int arrives(const struct ht_image_output *o, double rate, double dt)
+{
+	const double far = o->max > -o->min ? o->max : -o->min;
+
+	return o->max - o->min <= rate * HT_MAX_RAMP_TIME && far + rate * dt != far;
+}
+
 static int check_outputs(const struct ht_image *image, struct ht_error *error)
 {
+	const double dt = (double)image->header->period_ns / 1e9;
 	ht_u32 i, j;
 
 	for (i = 0; i < image->header->n_outputs; i++) {
@@ -184,10 +198,10 @@ static int check_outputs(const struct ht_image *image, struct ht_error *error)
 		if (o->safe < o->min || o->safe > o->max)
 			return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, 0,
 					 ht_bits(o->safe));
-		if (o->slew < 0)
+		if (o->slew < 0 || (o->slew > 0 && !arrives(o, o->slew, dt)))
 			return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, 3,
 					 ht_bits(o->slew));
-		if (o->ramp <= 0)
+		if (o->ramp <= 0 || !arrives(o, o->ramp, dt))
 			return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, 4,
 					 ht_bits(o->ramp));
 	}

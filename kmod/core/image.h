@@ -44,6 +44,8 @@
 #define HT_MAX_TEXT		(1u << 20)
 #define HT_MAX_RING		(1u << 22)	/* records */
 #define HT_MAX_OUTPUT		1e100	/* limits, safe value, rates of an output */
+#define HT_MAX_LATE_TICKS	1000	/* in a row without a trip */
+#define HT_MAX_RAMP_TIME	3600	/* s from limit to limit */
 #define HT_MIN_PERIOD_NS	10000ull	/* 100 kHz */
 #define HT_MAX_PERIOD_NS	1000000000ull	/* 1 Hz */
 
@@ -66,9 +68,9 @@ struct ht_image_header {
 	ht_u32 ring_records;	/* capacity of the ring, a power of two */
 	ht_u32 soft_start_ticks; /* outputs fade in over so many ticks */
 	ht_u32 soft_stop_ticks;	/* and out again */
-	ht_u32 budget_ns;	/* a dry tick may take so long, or no arming */
+	ht_u32 budget_ns;	/* for a dry tick: at most 3/4 of the period */
 	ht_u32 deadline_ns;	/* lateness + execution of a tick */
-	ht_u32 deadline_ticks;	/* so many late ticks in a row trip */
+	ht_u32 deadline_ticks;	/* so many late ticks in a row trip, 1..1000 */
 	ht_u32 missed_ticks;	/* so many missed in a row trip; 0: never */
 	ht_u32 heartbeat_ms;	/* the owner must call so often; 0: need not */
 	ht_u32 post_trip_ticks;	/* records kept after outputs became safe */

@@ -108,8 +108,6 @@ struct ht_program *ht_loop_program(struct ht_loop *loop)
 
 static void reset_lock(struct lock *lock, ht_u32 window)
 {
-	ht_u32 i;
-
 	lock->previous = 0;
 	lock->value = 0;
 	lock->sum = 0;
@@ -117,8 +115,7 @@ static void reset_lock(struct lock *lock, ht_u32 window)
 	lock->at = 0;
 	lock->violated = 0;
 	lock->seen = 0;
-	for (i = 0; i < window; i++)
-		lock->squares[i] = 0;
+	ht_fill(lock->squares, 0, window);
 }
 
 void ht_loop_rest(struct ht_loop *loop)
@@ -172,17 +169,10 @@ void ht_loop_trip(struct ht_loop *loop, const struct ht_trip *trip)
 	loop->mode = HT_MODE_TRIPPED;
 }
 
-int ht_loop_clear(struct ht_loop *loop)
+void ht_loop_release(struct ht_loop *loop)
 {
-	if (loop->mode != HT_MODE_TRIPPED)
-		return loop->mode == HT_MODE_IDLE;
-	if (loop->trip.action == HT_ACTION_HOLD)
+	if (loop->mode == HT_MODE_TRIPPED && loop->trip.action == HT_ACTION_HOLD)
 		loop->trip.action = HT_ACTION_RAMP;
-	if (!loop->safe)
-		return 0;
-	loop->mode = HT_MODE_IDLE;
-	loop->trip = (struct ht_trip){ .cause = HT_CAUSE_NONE };
-	return 1;
 }
 
 enum ht_mode ht_loop_mode(const struct ht_loop *loop)

@@ -67,11 +67,8 @@ void ht_loop_start(struct ht_loop *loop);
 void ht_loop_stop(struct ht_loop *loop);
 /* From the next tick on the outputs go to safe. The first cause stays. */
 void ht_loop_trip(struct ht_loop *loop, const struct ht_trip *trip);
-/*
- * The operator acknowledged a trip. Returns 1 if the outputs are safe and the
- * loop is idle now. Otherwise 0; outputs that were held go to safe then.
- */
-int ht_loop_clear(struct ht_loop *loop);
+/* The operator knows: outputs that a trip held go to safe by the ramp. */
+void ht_loop_release(struct ht_loop *loop);
 
 enum ht_mode ht_loop_mode(const struct ht_loop *loop);
 /* All outputs have their safe values. */

@@ -25,18 +25,18 @@
 /* Added and taken away again, it rounds to an integer. */
 #define ROUNDER		6755399441055744.0
 
-#define TWO_OVER_PI	0x1.45f306dc9c883p-1
-#define PIO2_1		0x1.921fb544p+0		/* 33 bits each, */
-#define PIO2_2		0x1.0b4611a6p-34
-#define PIO2_3		0x1.3198a2ep-69
-#define PIO2_4		0x1.b839a252049c1p-104	/* and the rest */
-#define PIO2_HIGH	0x1.921fb54442d18p+0
-#define PIO2_LOW	0x1.1a62633145c07p-54
-#define TWO_PI_HIGH	0x1.921fb54442d18p+2
-#define TWO_PI_LOW	0x1.1a62633145c07p-52
-#define LN2_HIGH	0x1.62e42fefa38p-1	/* 42 bits */
-#define LN2_LOW		0x1.ef35793c7673p-45
-#define ONE_OVER_LN2	0x1.71547652b82fep+0
+#define TWO_OVER_PI	(0x1.45f306dc9c883p-1)
+#define PIO2_1		(0x1.921fb544p+0)		/* 33 bits each, */
+#define PIO2_2		(0x1.0b4611a6p-34)
+#define PIO2_3		(0x1.3198a2ep-69)
+#define PIO2_4		(0x1.b839a252049c1p-104)	/* and the rest */
+#define PIO2_HIGH	(0x1.921fb54442d18p+0)
+#define PIO2_LOW	(0x1.1a62633145c07p-54)
+#define TWO_PI_HIGH	(0x1.921fb54442d18p+2)
+#define TWO_PI_LOW	(0x1.1a62633145c07p-52)
+#define LN2_HIGH	(0x1.62e42fefa38p-1)	/* 42 bits */
+#define LN2_LOW		(0x1.ef35793c7673p-45)
+#define ONE_OVER_LN2	(0x1.71547652b82fep+0)
 
 /* A number as the sum of two, |low| at most half an ulp of high. */
 struct pair {

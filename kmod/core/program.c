@@ -8,6 +8,8 @@
  */
 #include "program.h"
 
+void (*ht_pause)(void);
+
 struct ht_program {
 	struct ht_clock clock;
 	struct ht_image image;
@@ -166,7 +168,7 @@ static int check_value(const struct ht_field *field, const double *value)
 	if (*value < field->min || *value > field->max)
 		return HT_ERR_RANGE;
 	/* Integers of fields are small: their range is within 32 bits. */
-	if ((field->flags & HT_FIELD_INTEGER) && (double)(ht_s64)*value != *value)
+	if ((field->flags & HT_FIELD_INTEGER) && (double)(ht_s64)(*value) != *value)
 		return HT_ERR_INTEGER;
 	return HT_OK;
 }
@@ -203,12 +205,34 @@ static int prepare(const struct ht_block *b, ht_u32 i, struct ht_error *error)
 	return HT_OK;
 }
 
+#define PIECE	65536	/* doubles between two pauses */
+
+static void pause_now(void)
+{
+	if (ht_pause)
+		ht_pause();
+}
+
 static void copy(double *to, const double *from, ht_u64 n)
 {
 	ht_u64 i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		to[i] = from[i];
+		if (i % PIECE == PIECE - 1)
+			pause_now();
+	}
+}
+
+void ht_fill(double *to, double value, ht_u64 n)
+{
+	ht_u64 i;
+
+	for (i = 0; i < n; i++) {
+		to[i] = value;
+		if (i % PIECE == PIECE - 1)
+			pause_now();
+	}
 }
 
 int ht_program_init(void *memory, const void *bytes, struct ht_error *error)
@@ -235,6 +259,7 @@ int ht_program_init(void *memory, const void *bytes, struct ht_error *error)
 		code = prepare(&p->blocks[0][i], i, error);
 		if (code)
 			return code;
+		pause_now();
 	}
 	p->first_param[i] = at[0].params;
 	ht_program_reset(p);
@@ -248,14 +273,14 @@ void ht_program_reset(struct ht_program *p)
 
 	for (i = 0; i < h->n_signals; i++)
 		p->signals[i] = p->image.signals[i].initial;
-	for (i = 0; i < p->n_states; i++)
-		p->states[i] = 0;
+	ht_fill(p->states, 0, p->n_states);
 	p->clock.tick = 0;
 	for (i = 0; i < h->n_blocks; i++) {
 		const struct ht_block *b = &p->blocks[p->bank][i];
 
 		if (b->type->reset)
 			b->type->reset(b);
+		pause_now();
 	}
 }
 
@@ -373,12 +398,17 @@ int ht_program_stage(struct ht_program *p, const struct ht_change *change, ht_u3
 		code = change_param(p, p->params[next], i, &change[i], error);
 		if (code)
 			return code;
+		if (i % 256 == 255)
+			pause_now();
 		p->changed[block_of(p->first_param, n_blocks, change[i].param)] = 1;
 	}
 	for (i = 0; i < n_blocks; i++) {
-		code = p->changed[i] ? prepare(&p->blocks[next][i], i, error) : HT_OK;
+		if (!p->changed[i])
+			continue;
+		code = prepare(&p->blocks[next][i], i, error);
 		if (code)
 			return code;
+		pause_now();
 	}
 	return ht_refuse(error, HT_OK, HT_AT_IMAGE, 0, 0, 0);
 }

@@ -15,6 +15,15 @@
 
 struct ht_program;
 
+/*
+ * Called between pieces of long work off the tick, if it is set: the kernel
+ * leaves the guard there for a moment, so that others can run.
+ */
+extern void (*ht_pause)(void);
+
+/* Off the tick: pauses now and then. */
+void ht_fill(double *to, double value, ht_u64 n);
+
 /* One change of a batch. */
 struct ht_change {
 	ht_u32 param;

@@ -18,7 +18,6 @@ typedef long long ht_s64;
 
 #define HT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-
 /* A double and its 64 bits: the kernel outside the core only sees the bits. */
 union ht_real {
 	double value;

@@ -2,8 +2,9 @@
 /*
  * Elementary functions of the core against libm in long double (64 bits of
  * mantissa, so an error is known to 1/1000 ulp). Each range takes POINTS
- * pseudo-random arguments, the same ones in every run, and the worst error in
- * units of the last place must not exceed 1.
+ * pseudo-random arguments, the same ones in every run. The promise is 1 ulp (unit
+ * in the last place); the bounds here are close to what was measured, so that
+ * the loss of a correction term shows.
  */
 #define _GNU_SOURCE
 #include <float.h>
@@ -16,6 +17,10 @@
 #include "../../kmod/core/math.h"
 
 #define POINTS 1000000
+
+#define TRIG_BOUND	0.8
+#define EXP_BOUND	0.7
+#define LOG_BOUND	0.9
 
 static uint64_t random_state;
 
@@ -37,8 +42,9 @@ static double random_unit(void)
 /* Size evenly spread over the exponents from low to high, either sign. */
 static double random_power(double low, double high)
 {
-	double x = ldexp(1 + random_unit(), (int)floor(low + random_unit() * (high - low)));
+	double x = 1 + random_unit();
 
+	x = ldexp(x, (int)floor(low + random_unit() * (high - low)));
 	return random_bits() & 1 ? x : -x;
 }
 
@@ -71,10 +77,10 @@ static void note(struct worst *w, double x, double got, long double exact)
 	}
 }
 
-#define EXPECT_WITHIN_ULP(w, what) do {						\
-	struct worst w_ = (w);							\
-	TH_LOG("%s: %.4f ulp at %a", what, w_.error, w_.at);			\
-	EXPECT_TRUE(w_.error <= 1);						\
+#define EXPECT_WITHIN(bound, w, what) do {			\
+	struct worst w_ = (w);					\
+	TH_LOG("%s: %.4f ulp at %a", what, w_.error, w_.at);	\
+	EXPECT_TRUE(w_.error <= (bound));			\
 } while (0)
 
 static struct worst sweep(double (*f)(double), long double (*exact)(long double),
@@ -92,12 +98,35 @@ static struct worst sweep(double (*f)(double), long double (*exact)(long double)
 	return w;
 }
 
-static double octant(void) { return (random_unit() - 0.5) * HT_PI / 2; }
-static double usual(void) { return (random_unit() - 0.5) * 2e3; }
-static double medium(void) { return (random_unit() - 0.5) * 0x1p21; }
-static double large(void) { return random_power(20, 64); }
-static double huge(void) { return random_power(64, 1024); }
-static double tiny(void) { return random_power(-1022, -2); }
+static double octant(void)
+{
+	return (random_unit() - 0.5) * HT_PI / 2;
+}
+
+static double usual(void)
+{
+	return (random_unit() - 0.5) * 2e3;
+}
+
+static double medium(void)
+{
+	return (random_unit() - 0.5) * 0x1p21;
+}
+
+static double large(void)
+{
+	return random_power(20, 64);
+}
+
+static double huge(void)
+{
+	return random_power(64, 1024);
+}
+
+static double tiny(void)
+{
+	return random_power(-1022, -2);
+}
 
 /* The doubles next to a multiple of pi/2, where most of the bits cancel. */
 static double critical(void)
@@ -105,32 +134,35 @@ static double critical(void)
 	double x = (double)(roundl(random_power(0, 53)) * (M_PIl / 2));
 
 	switch (random_bits() & 3) {
-	case 0: return nextafter(x, 0);
-	case 1: return nextafter(x, INFINITY);
-	default: return x;
+	case 0:
+		return nextafter(x, 0);
+	case 1:
+		return nextafter(x, INFINITY);
+	default:
+		return x;
 	}
 }
 
 TEST(sine)
 {
-	EXPECT_WITHIN_ULP(sweep(ht_sin, sinl, octant), "first octant");
-	EXPECT_WITHIN_ULP(sweep(ht_sin, sinl, usual), "to 1000");
-	EXPECT_WITHIN_ULP(sweep(ht_sin, sinl, medium), "to 2^20");
-	EXPECT_WITHIN_ULP(sweep(ht_sin, sinl, large), "2^20 to 2^64");
-	EXPECT_WITHIN_ULP(sweep(ht_sin, sinl, huge), "2^64 to 2^1024");
-	EXPECT_WITHIN_ULP(sweep(ht_sin, sinl, tiny), "tiny");
-	EXPECT_WITHIN_ULP(sweep(ht_sin, sinl, critical), "next to n pi/2");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_sin, sinl, octant), "first octant");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_sin, sinl, usual), "to 1000");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_sin, sinl, medium), "to 2^20");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_sin, sinl, large), "2^20 to 2^64");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_sin, sinl, huge), "2^64 to 2^1024");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_sin, sinl, tiny), "tiny");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_sin, sinl, critical), "next to n pi/2");
 }
 
 TEST(cosine)
 {
-	EXPECT_WITHIN_ULP(sweep(ht_cos, cosl, octant), "first octant");
-	EXPECT_WITHIN_ULP(sweep(ht_cos, cosl, usual), "to 1000");
-	EXPECT_WITHIN_ULP(sweep(ht_cos, cosl, medium), "to 2^20");
-	EXPECT_WITHIN_ULP(sweep(ht_cos, cosl, large), "2^20 to 2^64");
-	EXPECT_WITHIN_ULP(sweep(ht_cos, cosl, huge), "2^64 to 2^1024");
-	EXPECT_WITHIN_ULP(sweep(ht_cos, cosl, tiny), "tiny");
-	EXPECT_WITHIN_ULP(sweep(ht_cos, cosl, critical), "next to n pi/2");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_cos, cosl, octant), "first octant");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_cos, cosl, usual), "to 1000");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_cos, cosl, medium), "to 2^20");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_cos, cosl, large), "2^20 to 2^64");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_cos, cosl, huge), "2^64 to 2^1024");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_cos, cosl, tiny), "tiny");
+	EXPECT_WITHIN(TRIG_BOUND, sweep(ht_cos, cosl, critical), "next to n pi/2");
 }
 
 /*
@@ -146,14 +178,14 @@ TEST(hard_angles)
 	struct worst s = { 0, 0 }, c = { 0, 0 };
 	unsigned int i;
 
-	for (i = 0; i < sizeof(x) / sizeof(x[0]); i++) {
+	for (i = 0; i < HT_COUNT(x); i++) {
 		note(&s, x[i], ht_sin(x[i]), sinl(x[i]));
 		note(&c, x[i], ht_cos(x[i]), cosl(x[i]));
 		note(&s, -x[i], ht_sin(-x[i]), sinl(-x[i]));
 		note(&c, -x[i], ht_cos(-x[i]), cosl(-x[i]));
 	}
-	EXPECT_WITHIN_ULP(s, "sine");
-	EXPECT_WITHIN_ULP(c, "cosine");
+	EXPECT_WITHIN(TRIG_BOUND, s, "sine");
+	EXPECT_WITHIN(TRIG_BOUND, c, "cosine");
 	/* cos of the hardest one is -4.687e-19 */
 	EXPECT_TRUE(fabs(ht_cos(x[0]) + 4.687165924254624e-19) < 1e-33);
 }
@@ -175,16 +207,30 @@ TEST(sincos_agrees)
 /* sin and cos of turns in long double, by symmetry from the first octant. */
 static void exact_turns(double turns, long double *s, long double *c)
 {
-	long double t = turns - floorl(turns);
+	long double t = turns - floorl(turns), r, sr, cr;
 	int quadrant = (int)floorl(4 * t + 0.5L);
-	long double r = t - quadrant * 0.25L;
-	long double sr = sinl(2 * M_PIl * r), cr = cosl(2 * M_PIl * r);
+
+	r = t - quadrant * 0.25L;
+	sr = sinl(2 * M_PIl * r);
+	cr = cosl(2 * M_PIl * r);
 
 	switch (quadrant & 3) {
-	case 0: *s = sr; *c = cr; break;
-	case 1: *s = cr; *c = -sr; break;
-	case 2: *s = -sr; *c = -cr; break;
-	default: *s = -cr; *c = sr; break;
+	case 0:
+		*s = sr;
+		*c = cr;
+		break;
+	case 1:
+		*s = cr;
+		*c = -sr;
+		break;
+	case 2:
+		*s = -sr;
+		*c = -cr;
+		break;
+	default:
+		*s = -cr;
+		*c = sr;
+		break;
 	}
 }
 
@@ -206,28 +252,45 @@ static void sweep_turns(generator next, struct worst *ws, struct worst *wc)
 	}
 }
 
-static double turn(void) { return random_unit(); }
+static double turn(void)
+{
+	return random_unit();
+}
+
 /* Below 2^-11 a negative number of turns has no exact remainder in [0, 1). */
-static double many_turns(void) { return random_power(-10, 60); }
-static double few_turns(void) { return ldexp(random_unit(), -(int)(random_bits() % 60)); }
-static double eighths(void) { return nextafter((double)(random_bits() % 4096) / 8, 1e9); }
+static double many_turns(void)
+{
+	return random_power(-10, 60);
+}
+
+static double few_turns(void)
+{
+	double x = random_unit();
+
+	return ldexp(x, -(int)(random_bits() % 60));
+}
+
+static double eighths(void)
+{
+	return nextafter((double)(random_bits() % 4096) / 8, 1e9);
+}
 
 TEST(turns)
 {
 	struct worst s, c;
 
 	sweep_turns(turn, &s, &c);
-	EXPECT_WITHIN_ULP(s, "sine in 0 ... 1");
-	EXPECT_WITHIN_ULP(c, "cosine in 0 ... 1");
+	EXPECT_WITHIN(TRIG_BOUND, s, "sine in 0 ... 1");
+	EXPECT_WITHIN(TRIG_BOUND, c, "cosine in 0 ... 1");
 	sweep_turns(many_turns, &s, &c);
-	EXPECT_WITHIN_ULP(s, "sine of many turns");
-	EXPECT_WITHIN_ULP(c, "cosine of many turns");
+	EXPECT_WITHIN(TRIG_BOUND, s, "sine of many turns");
+	EXPECT_WITHIN(TRIG_BOUND, c, "cosine of many turns");
 	sweep_turns(few_turns, &s, &c);
-	EXPECT_WITHIN_ULP(s, "sine of small turns");
-	EXPECT_WITHIN_ULP(c, "cosine of small turns");
+	EXPECT_WITHIN(TRIG_BOUND, s, "sine of small turns");
+	EXPECT_WITHIN(TRIG_BOUND, c, "cosine of small turns");
 	sweep_turns(eighths, &s, &c);
-	EXPECT_WITHIN_ULP(s, "sine next to eighths");
-	EXPECT_WITHIN_ULP(c, "cosine next to eighths");
+	EXPECT_WITHIN(TRIG_BOUND, s, "sine next to eighths");
+	EXPECT_WITHIN(TRIG_BOUND, c, "cosine next to eighths");
 }
 
 TEST(quarter_turns_are_exact)
@@ -246,14 +309,21 @@ TEST(quarter_turns_are_exact)
 }
 
 /* Where exp is not denormal. */
-static double exponent(void) { return -708.3 + random_unit() * (708.3 + 709.7); }
-static double small_exponent(void) { return random_unit() * 2 - 1; }
+static double exponent(void)
+{
+	return -708.3 + random_unit() * (708.3 + 709.7);
+}
+
+static double small_exponent(void)
+{
+	return random_unit() * 2 - 1;
+}
 
 TEST(exponential)
 {
-	EXPECT_WITHIN_ULP(sweep(ht_exp, expl, exponent), "-708 to 709");
-	EXPECT_WITHIN_ULP(sweep(ht_exp, expl, small_exponent), "-1 to 1");
-	EXPECT_WITHIN_ULP(sweep(ht_exp, expl, tiny), "tiny");
+	EXPECT_WITHIN(EXP_BOUND, sweep(ht_exp, expl, exponent), "-708 to 709");
+	EXPECT_WITHIN(EXP_BOUND, sweep(ht_exp, expl, small_exponent), "-1 to 1");
+	EXPECT_WITHIN(EXP_BOUND, sweep(ht_exp, expl, tiny), "tiny");
 	EXPECT_TRUE(ht_exp(0) == 1);
 	EXPECT_TRUE(ht_exp(-0.0) == 1);
 	EXPECT_TRUE(ht_exp(710) == INFINITY);
@@ -262,18 +332,29 @@ TEST(exponential)
 	EXPECT_TRUE(ht_exp(-709) == 0);
 	EXPECT_TRUE(ht_exp(-INFINITY) == 0);
 	EXPECT_TRUE(isnan(ht_exp(NAN)));
-	EXPECT_TRUE(ulps(ht_exp(709.782712893384), expl(709.782712893384L)) <= 1);
+	EXPECT_TRUE(ulps(ht_exp(709.782712893384), expl((double)709.782712893384)) <= 1);
 }
 
-static double positive(void) { return fabs(random_power(-1022, 1024)); }
-static double near_one(void) { return 1 + random_power(-52, -2); }
-static double middling(void) { return 0.5 + random_unit() * 1.5; }
+static double positive(void)
+{
+	return fabs(random_power(-1022, 1024));
+}
+
+static double near_one(void)
+{
+	return 1 + random_power(-52, -2);
+}
+
+static double middling(void)
+{
+	return 0.5 + random_unit() * 1.5;
+}
 
 TEST(logarithm)
 {
-	EXPECT_WITHIN_ULP(sweep(ht_log, logl, positive), "all normal numbers");
-	EXPECT_WITHIN_ULP(sweep(ht_log, logl, near_one), "next to 1");
-	EXPECT_WITHIN_ULP(sweep(ht_log, logl, middling), "0.5 to 2");
+	EXPECT_WITHIN(LOG_BOUND, sweep(ht_log, logl, positive), "all normal numbers");
+	EXPECT_WITHIN(LOG_BOUND, sweep(ht_log, logl, near_one), "next to 1");
+	EXPECT_WITHIN(LOG_BOUND, sweep(ht_log, logl, middling), "0.5 to 2");
 	EXPECT_TRUE(ht_log(1) == 0);
 	EXPECT_TRUE(ht_log(0) == -INFINITY);
 	EXPECT_TRUE(ht_log(-0.0) == -INFINITY);

@@ -31,12 +31,16 @@ int loop_open(unsigned int number, int flags)
 int loop_open_control(unsigned int number)
 {
 	int fd = loop_open(number, O_RDWR | O_NONBLOCK);
+	struct hytest_info info;
 
-	if (fd >= 0 && loop_ioctl(fd, HYTEST_IOC_CONTROL, NULL)) {
-		close(fd);
+	if (fd < 0)
 		return -1;
-	}
-	return fd;
+	if (!loop_ioctl(fd, HYTEST_IOC_CONTROL, NULL) &&
+	    !loop_ioctl(fd, HYTEST_IOC_INFO, &info) &&
+	    (info.state == HYTEST_EMPTY || info.state == HYTEST_LOADED || loop_wait_ack(fd)))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int loop_load_bytes(int fd, const void *image, size_t size, struct hytest_load *load)

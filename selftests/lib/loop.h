@@ -21,7 +21,10 @@
 int loop_ioctl(int fd, unsigned long request, void *argument);
 
 int loop_open(unsigned int number, int flags);
-/* Opens for reading and writing, without blocking reads, and takes control. */
+/*
+ * Opens for reading and writing, without blocking reads, takes control and
+ * acknowledges the trip that the test before may have left.
+ */
 int loop_open_control(unsigned int number);
 
 int loop_load_bytes(int fd, const void *image, size_t size, struct hytest_load *load);

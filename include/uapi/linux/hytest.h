@@ -10,8 +10,8 @@
  *
  * States:
  *	empty --LOAD--> loaded --ARM--> armed --START--> running
- *	running --STOP--> stopping --(outputs safe)--> loaded
  *	armed, running or stopping --(any failure)--> tripped --ACK--> loaded
+ *	running --STOP--> stopping --(outputs safe)--> loaded
  *
  * All structures have fixed size, the same for 32-bit and 64-bit callers, and
  * 8-byte alignment. Doubles are carried as their 64 bits (IEEE 754). Fields
@@ -79,8 +79,7 @@ struct hytest_trip {
  * @sequence: odd while the kernel writes; read it before and after
  * @version: HYTEST_UAPI_VERSION
  * @state: enum hytest_state
- * @program: counts the programs loaded since the module was; 0 for none.
- *	Changes with every LOAD and UNLOAD: then map the ring anew.
+ * @program: changes with every LOAD and UNLOAD: then map the ring anew
  * @record_size: bytes of a record
  * @ring_records: capacity of the ring, a power of two
  * @ring_offset: of the ring within the mapping
@@ -91,10 +90,11 @@ struct hytest_trip {
  * @missed: ticks missed since START
  * @overruns: ticks that ended after their deadline since START
  * @period_ns: of the loaded program
- * @start_ns: CLOCK_MONOTONIC of tick 0
+ * @start_ns: CLOCK_MONOTONIC of tick 0. Ticks and records are numbered anew
+ *	with each START; this tells one run from another.
  * @batch: number of the last parameter batch in force, 0 for none
  * @safe: 1 if all outputs have their safe values
- * @owner: process that has control, 0 for none
+ * @owner: process that has control (in the first namespace), 0 for none
  * @cpu: that the loop runs on
  * @budget_ns: that a dry tick may take
  * @dry_worst_ns: slowest dry tick of the last ARM
@@ -301,7 +301,7 @@ struct hytest_change {
  * @tick: in: earliest tick that shall see the change, 0 for the next one
  * @refusal: out: with EINVAL; nothing has changed then
  *
- * EBUSY while the batch before waits for its tick. While the loop is not
+ * EBUSY while the batch before waits for its tick, and after a trip. While the loop is not
  * running the change is made at once and is kept by START.
  */
 struct hytest_batch {
@@ -350,14 +350,14 @@ struct hytest_lock {
 #define HYTEST_IOC_TRIP		_IO('H', 0x10)
 #define HYTEST_IOC_CONTROL	_IO('H', 0x11)	/* EBUSY: another has it */
 /* For the file that has control, EPERM for all others */
-#define HYTEST_IOC_RELEASE	_IO('H', 0x20)	/* trips if armed or running */
+#define HYTEST_IOC_RELEASE	_IO('H', 0x20)	/* trips what is armed or moves */
 #define HYTEST_IOC_LOAD		_IOWR('H', 0x21, struct hytest_load)
 #define HYTEST_IOC_UNLOAD	_IO('H', 0x22)
 #define HYTEST_IOC_ARM		_IOWR('H', 0x23, struct hytest_arm)
 #define HYTEST_IOC_DISARM	_IO('H', 0x24)
 #define HYTEST_IOC_START	_IO('H', 0x25)
 #define HYTEST_IOC_STOP		_IO('H', 0x26)
-#define HYTEST_IOC_ACK		_IO('H', 0x27)	/* EBUSY until outputs are safe */
+#define HYTEST_IOC_ACK		_IO('H', 0x27)	/* EBUSY until outputs are safe: try again */
 #define HYTEST_IOC_BATCH	_IOWR('H', 0x28, struct hytest_batch)
 #define HYTEST_IOC_HEARTBEAT	_IO('H', 0x29)
 
