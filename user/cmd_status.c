@@ -65,9 +65,10 @@ static void print_locks(FILE *out, const struct view *view)
 		l = &view->image.interlocks[i];
 		if (hytest_get_lock(view->loop, i, &lock))
 			continue;
-		fprintf(out, "  interlock  %-20s %s, %.6g, limit %.6g %s\n", l->name,
+		fprintf(out, "  interlock  %-20s %s, %.6g, limit %.6g %s%s\n", l->name,
 			lock.healthy ? "healthy" : "VIOLATED", hytest_double(lock.value),
-			hytest_double(lock.limit), view->image.signals[l->signal].unit);
+			hytest_double(lock.limit), view->image.signals[l->signal].unit,
+			l->kind == HT_LOCK_RATE ? "/s" : "");
 	}
 }
 
@@ -113,6 +114,7 @@ static void print_view(FILE *out, const struct view *view)
 static void json_locks(struct json *json, const struct view *view)
 {
 	const struct ht_image_interlock *l;
+	char unit[HT_UNIT_LEN + 2];
 	struct hytest_lock lock;
 	uint32_t i;
 
@@ -127,7 +129,9 @@ static void json_locks(struct json *json, const struct view *view)
 		json_unsigned(json, "violated_ticks", lock.violated_ticks);
 		json_number(json, "value", hytest_double(lock.value));
 		json_number(json, "limit", hytest_double(lock.limit));
-		json_string(json, "unit", view->image.signals[l->signal].unit);
+		snprintf(unit, sizeof(unit), "%s%s", view->image.signals[l->signal].unit,
+			 l->kind == HT_LOCK_RATE ? "/s" : "");
+		json_string(json, "unit", unit);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -169,6 +169,25 @@ static int explain_block(const struct model *m, const struct ht_error *error)
 			   ht_error_text(error->code), field->help, remedy(error->code));
 }
 
+static int explain_output(const struct model *m, const struct ht_error *error)
+{
+	static const char *const keys[] = { "safe", "min", "max", "slew", "ramp" };
+	const config_setting_t *group = m->output_settings[error->index];
+	const char *name = m->signals[m->outputs[error->index].signal].image.name;
+	const config_setting_t *at;
+
+	if (error->item >= HT_COUNT(keys))
+		return reader_fail(m->reader, group, "output %s: %s", name,
+				   ht_error_text(error->code));
+	at = config_setting_get_member(group, keys[error->item]);
+	if (error->item >= 3 && error->code == HT_ERR_RANGE)
+		return reader_fail(m->reader, at ? at : group,
+				   "output %s: the %s is too slow to lead from min to max within %g s",
+				   name, keys[error->item], HT_MAX_RAMP_TIME);
+	return reader_fail(m->reader, at ? at : group, "output %s: %s: %s", name,
+			   keys[error->item], ht_error_text(error->code));
+}
+
 int model_explain(const struct model *m, const struct ht_error *error)
 {
 	const config_setting_t *at = NULL;
@@ -188,7 +207,7 @@ int model_explain(const struct model *m, const struct ht_error *error)
 		break;
 	case HT_AT_OUTPUT:
 		if (error->index < m->n_outputs)
-			at = m->output_settings[error->index];
+			return explain_output(m, error);
 		break;
 	case HT_AT_INTERLOCK:
 		if (error->index < m->n_interlocks)

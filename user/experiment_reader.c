@@ -115,8 +115,8 @@ void reader_path(const config_setting_t *setting, char *path, size_t size)
 
 /*
  * libconfig 1.5 wraps integers that need more than 32 bits without a word,
- * and reads other files where the text says @include. Both are found here,
- * outside of comments and strings, before it sees the text.
+ * reads other files where the text says @include, and reports a string that is
+ * not closed at the end of the file. They are found here before it sees them.
  */
 struct scanner {
 	const char *at;
@@ -142,7 +142,8 @@ static void skip_comment(struct scanner *s)
 	}
 }
 
-static void skip_string(struct scanner *s)
+/* False if the string is not closed. */
+static bool skip_string(struct scanner *s)
 {
 	for (s->at++; *s->at && *s->at != '"'; s->at++) {
 		if (s->at[0] == '\\' && s->at[1])
@@ -150,8 +151,10 @@ static void skip_string(struct scanner *s)
 		if (*s->at == '\n')
 			s->line++;
 	}
-	if (*s->at)
-		s->at++;
+	if (!*s->at)
+		return false;
+	s->at++;
+	return true;
 }
 
 static bool word_char(char c)
@@ -210,7 +213,10 @@ static int scan(const struct reader *r, const char *text)
 		if (*s.at == '#' || (s.at[0] == '/' && (s.at[1] == '/' || s.at[1] == '*'))) {
 			skip_comment(&s);
 		} else if (*s.at == '"') {
-			skip_string(&s);
+			const unsigned int line = s.line;
+
+			if (!skip_string(&s))
+				return fail_at(r, line, "the string that begins here is not closed by \"");
 		} else if (*s.at == '@') {
 			return fail_at(r, s.line,
 				       "@include is not allowed; an experiment is one file, so that its log holds all of it");

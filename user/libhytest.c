@@ -362,6 +362,9 @@ int hytest_change(struct hytest_loop *loop, const struct hytest_change *changes,
 		return 0;
 	if (result == -EINVAL && batch.refusal.code)
 		return explain_batch(loop, &batch.refusal);
+	if (result == -EBUSY && hytest_load_u32(&loop->status->state) == HYTEST_TRIPPED)
+		return complain(loop, result,
+				"cannot change parameters: the loop is tripped, acknowledge it first");
 	if (result == -EBUSY && !loop->backend->call(loop, HYTEST_IOC_INFO, &info) &&
 	    info.controlled == 1)
 		return complain(loop, result, "the batch before still waits for its tick");

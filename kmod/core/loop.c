@@ -342,7 +342,8 @@ static void drive_outputs(struct ht_loop *loop)
 
 		/* Exactly the command once faded in, exactly safe once out. */
 		if (loop->fade < 1)
-			target = o->safe + weight * (target - o->safe);
+			target = ht_clamp(o->safe + weight * (target - o->safe),
+					  o->min, o->max);
 		if (o->slew > 0)
 			target = approach(loop->applied[i], target, o->slew * loop->dt);
 		loop->applied[i] = target;

@@ -6,7 +6,6 @@
  * comparison is exact) or computations of another kind in long double. The
  * last test lets every type run on values that nobody would choose.
  */
-#define _GNU_SOURCE
 #include <complex.h>
 #include <math.h>
 #include <stdarg.h>

@@ -6,7 +6,6 @@
  * in the last place); the bounds here are close to what was measured, so that
  * the loss of a correction term shows.
  */
-#define _GNU_SOURCE
 #include <float.h>
 #include <math.h>
 #include <stdint.h>

@@ -118,13 +118,19 @@ static void run(struct ht_loop *loop, const struct ht_image *image, struct tail 
 		if ((what & 0xfc) == 0x84)
 			ht_loop_stop(loop);
 		if ((what & 0xfc) == 0x88)
-			ht_loop_trip(loop, &(struct ht_trip){ .cause = HT_CAUSE_OPERATOR,
-							      .action = what % HT_ACTIONS });
+			ht_loop_trip(loop, &(struct ht_trip){
+				.cause = HT_CAUSE_OPERATOR,
+				.action = what % HT_ACTIONS,
+			});
 		ht_loop_tick(loop, tick, record);
 		check_outputs(loop, image);
 		for (i = 0; i < h->n_interlocks; i++)
 			ht_loop_lock(loop, i, &view);
-		if (ht_loop_mode(loop) == HT_MODE_TRIPPED && (what & 4) && ht_loop_clear(loop))
+		if (ht_loop_mode(loop) != HT_MODE_TRIPPED)
+			continue;
+		if (what & 4)
+			ht_loop_release(loop);
+		if (ht_loop_safe(loop) && (what & 8))
 			ht_loop_start(loop);
 	}
 	free(record);

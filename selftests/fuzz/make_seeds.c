@@ -5,8 +5,8 @@
  *
  *	make_seeds DIRECTORY FILE.cfg ...
  *
- * writes DIRECTORY/experiment/FILE.cfg, DIRECTORY/image/FILE (the image without
- * the text, which is of no interest) and DIRECTORY/experiment.dict.
+ * writes DIRECTORY/experiment/FILE.cfg, DIRECTORY/image/FILE.cfg (the image
+ * without the text, which is of no interest) and DIRECTORY/experiment.dict.
  */
 #include <libgen.h>
 #include <stdio.h>
@@ -42,15 +42,16 @@ static void finish(FILE *file)
 static void write_image(const char *directory, const char *name,
 			const struct hytest_experiment *e)
 {
-	struct ht_image_header *h;
-	size_t size;
-	const void *image = hytest_experiment_image(e, &size);
-	FILE *file = create(directory, name);
 	/* A batch of one change at the first tick, inputs at the second. */
 	static const unsigned char run[] = {
 		1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 2,
 	};
+	FILE *file = create(directory, name);
+	struct ht_image_header *h;
+	const void *image;
+	size_t size;
 
+	image = hytest_experiment_image(e, &size);
 	h = malloc(size);
 	if (!h)
 		exit(1);

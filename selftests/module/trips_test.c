@@ -246,7 +246,7 @@ static void owner_is_gone(struct __test_metadata *_metadata, struct _test_data_t
 	ASSERT_EQ(0, view_open(&self->view, watcher));
 	self->record = view_room(&self->view);
 	ASSERT_TRUE(view_wait_tick(&self->view, 30));
-	EXPECT_EQ(child, view_status(&self->view).owner);
+	EXPECT_EQ((__u32)child, view_status(&self->view).owner);
 	EXPECT_EQ(EBUSY, loop_ioctl(watcher, HYTEST_IOC_CONTROL, NULL));
 	if (!close_only)
 		kill(child, SIGKILL);

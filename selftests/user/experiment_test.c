@@ -209,6 +209,7 @@ static const struct {
 	{ "@include \"x\"\n", "bad.cfg:1: @include is not allowed" },
 	{ "/* one\ntwo */ # @include\nx = 3000000000;",
 	  "bad.cfg:3: the integer 3000000000 is too large; write it with a decimal point" },
+	{ LOOP "K = \"5;\n\nx = 3;\n", "bad.cfg:3: the string that begins here is not closed by \"" },
 	{ "x = 0x80000000;", "bad.cfg:1: the integer 0x80000000 is too large" },
 
 	/* top level and values */
@@ -233,8 +234,8 @@ static const struct {
 	{ "loop = {\n\trate = 1000.0;\n\thartbeat = 1.0;\n};", "bad.cfg:3: loop has no setting \"hartbeat\"; did you mean heartbeat?" },
 	{ "loop = { cpu = 1; };", "bad.cfg:1: loop needs rate (Hz)" },
 	{ "loop = {\n rate = 2e6; };", "bad.cfg:2: loop.rate is 2000000; it must be a number from 1 to 100000 Hz" },
-	{ "loop = { rate = 1000.0;\n budget = 2.0; };", "bad.cfg:2: loop.budget is 2; it must be a number from 0.001 to 1 of the period" },
-	{ "loop = { rate = 1000.0;\n deadline_ticks = 1.5; };", "bad.cfg:2: loop.deadline_ticks is 1.5; it must be an integer from 1 to 1000000" },
+	{ "loop = { rate = 1000.0;\n budget = 2.0; };", "bad.cfg:2: loop.budget is 2; it must be a number from 0.001 to 0.75 of the period" },
+	{ "loop = { rate = 1000.0;\n deadline_ticks = 1.5; };", "bad.cfg:2: loop.deadline_ticks is 1.5; it must be an integer from 1 to 1000" },
 	{ "loop = { rate = 1e5;\n history = 3000.0; };", "bad.cfg:2: loop.history is 3000 s; at this rate it can be at most 41.94304 s" },
 	{ "loop = { rate = 1000.0;\n heartbeat = 1e-4; };", "bad.cfg:2: loop.heartbeat is 0.0001 s; it must be 0 (none) or at least 0.001 s" },
 	{ "loop = { rate = [1.0]; };", "bad.cfg:1: loop.rate must be a number or an expression in quotes" },
@@ -258,6 +259,8 @@ static const struct {
 	  "bad.cfg:4: output f has safe = 0 by default; it must be from min 1 to max 2" },
 	{ LOOP "blocks = ( " PUSH " );\noutputs = ( { signal = \"f\"; min = 0.0; max = 2.0;\nramp = 0.0; } );",
 	  "bad.cfg:5: outputs.f.ramp is 0; it must be a number from 1e-09 to 1e+15 1/s" },
+	{ LOOP "blocks = ( " PUSH " );\noutputs = ( { signal = \"f\"; min = 0.0; max = 2.0;\nramp = 1e-6; } );",
+	  "bad.cfg:5: output f: the ramp is too slow to lead from min to max within" },
 	{ LOOP "blocks = ( " PUSH " );\noutputs = ( { signal = \"g\"; } );",
 	  "bad.cfg:4: no input and no block writes a signal \"g\"" },
 

@@ -113,8 +113,8 @@ TEST(records_are_on_the_grid_and_the_output_fades)
 	ASSERT_EQ(50, n);
 	for (i = 0; i < n; i++) {
 		record = record_at(&r, i);
-		EXPECT_EQ(i + 1, record->sequence);
-		EXPECT_EQ(i, record->tick);
+		EXPECT_EQ((uint64_t)i + 1, record->sequence);
+		EXPECT_EQ((uint64_t)i, record->tick);
 		EXPECT_EQ(r.status.start_ns + i * PERIOD_NS, record->time_ns);
 		EXPECT_EQ(0, record->lateness_ns);
 		EXPECT_EQ(HYTEST_RUNNING, record->state);
@@ -236,6 +236,9 @@ TEST(an_operator_trip_ramps_to_safe_and_waits_for_acknowledgement)
 	hytest_trip_text(r.image, &r.status.trip, text, sizeof(text));
 	EXPECT_STREQ("operator at tick 300", text);
 	EXPECT_EQ(-EBUSY, hytest_arm(r.loop, 0, 10, NULL));
+	EXPECT_EQ(-EBUSY, rehearse_change(&r, "load.A[1]", 0.5, 0));
+	EXPECT_STREQ("cannot change parameters: the loop is tripped, acknowledge it first",
+		     hytest_error(r.loop));
 	EXPECT_EQ(0, hytest_acknowledge(r.loop));
 	EXPECT_EQ(0, hytest_arm(r.loop, 0, 10, NULL));
 	rehearse_close(&r);
