@@ -421,8 +421,8 @@ void hytest_trip(struct hytest_loop *loop, u32 cause)
 		trip_at_rest(loop, cause);
 		break;
 	case HYTEST_TRIPPED:
-		/* Outputs that are held must not stay so with nobody there. */
-		if (!loop->ticking)
+		/* Held outputs wait for a person; the owner's end changes nothing. */
+		if (!loop->ticking || cause == HT_CAUSE_OWNER)
 			break;
 		fallthrough;
 	case HYTEST_RUNNING:

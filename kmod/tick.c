@@ -63,9 +63,10 @@ static void take_requests(struct hytest_loop *loop, u64 now, u32 missed)
 	struct hytest_request *request = &loop->request;
 	const u64 beat = READ_ONCE(loop->last_heartbeat_ns);
 
-	if (loop->heartbeat_ns && now > beat && now - beat > loop->heartbeat_ns)
+	if (loop->heartbeat_ns && now > beat && now - beat > loop->heartbeat_ns &&
+	    hytest_state(loop) != HYTEST_TRIPPED)
 		ask_trip(loop, HT_CAUSE_HEARTBEAT, (now - beat) / NSEC_PER_MSEC, h->heartbeat_ms);
-	if (h->missed_ticks && missed >= h->missed_ticks)
+	if (h->missed_ticks && missed >= h->missed_ticks && hytest_state(loop) != HYTEST_TRIPPED)
 		ask_trip(loop, HT_CAUSE_MISSED, missed, h->missed_ticks);
 	if (request->batch && loop->tick >= request->batch_tick) {
 		request->batch = false;
@@ -81,7 +82,7 @@ static void take_requests(struct hytest_loop *loop, u64 now, u32 missed)
 		request->release = false;
 		ht_loop_release(loop->core);
 		/* Acknowledged and safe: no need for more records. */
-		if (hytest_state(loop) == HYTEST_TRIPPED)
+		if (hytest_state(loop) == HYTEST_TRIPPED && loop->status->safe)
 			loop->post_trip = 0;
 	}
 	if (request->trip) {

@@ -182,7 +182,7 @@ static int explain_output(const struct model *m, const struct ht_error *error)
 	at = config_setting_get_member(group, keys[error->item]);
 	if (error->item >= 3 && error->code == HT_ERR_RANGE)
 		return reader_fail(m->reader, at ? at : group,
-				   "output %s: the %s is too slow to lead from min to max within %g s",
+				   "output %s: the %s is too slow to lead from min to max within %d s",
 				   name, keys[error->item], HT_MAX_RAMP_TIME);
 	return reader_fail(m->reader, at ? at : group, "output %s: %s: %s", name,
 			   keys[error->item], ht_error_text(error->code));

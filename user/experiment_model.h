@@ -37,6 +37,7 @@ struct model {
 
 	struct model_signal *signals;
 	uint32_t n_signals;
+	uint32_t signals_room;
 
 	struct ht_image_input *inputs;
 	uint32_t n_inputs;
@@ -74,7 +75,7 @@ int model_sort_blocks(struct model *m);
 /* Number of a signal; -1 after a message that suggests the nearest. */
 int model_find_signal(const struct model *m, const config_setting_t *at, const char *name,
 		      uint32_t *signal);
-/* A new signal; the name was checked. */
+/* A new signal; the name was checked. *signal holds until the next one. */
 int model_add_signal(struct model *m, const config_setting_t *at, const char *name,
 		     uint32_t writer, struct model_signal **signal);
 

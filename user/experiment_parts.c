@@ -129,7 +129,17 @@ int model_add_signal(struct model *m, const config_setting_t *at, const char *na
 	if (m->n_signals == HT_MAX_SIGNALS)
 		return reader_fail(m->reader, at, "there are more than %u signals; at most so many",
 				   HT_MAX_SIGNALS);
+	if (m->n_signals == m->signals_room) {
+		const uint32_t room = m->signals_room ? 2 * m->signals_room : 16;
+
+		s = realloc(m->signals, room * sizeof(*s));
+		if (!s)
+			return reader_no_memory(m->reader);
+		m->signals = s;
+		m->signals_room = room;
+	}
 	s = &m->signals[m->n_signals++];
+	memset(s, 0, sizeof(*s));
 	memcpy(s->image.name, name, strlen(name));
 	s->setting = at;
 	s->writer = writer;
@@ -173,8 +183,7 @@ int model_read_inputs(struct model *m)
 		return reader_fail(m->reader, list, "there are %u inputs; at most %u", length,
 				   HT_MAX_CHANNELS);
 	m->inputs = calloc(length + 1, sizeof(*m->inputs));
-	m->signals = calloc(HT_MAX_SIGNALS, sizeof(*m->signals));
-	if (!m->inputs || !m->signals)
+	if (!m->inputs)
 		return reader_no_memory(m->reader);
 	for (i = 0; i < length; i++) {
 		group = reader_group(m->reader, list, i);

@@ -546,7 +546,8 @@ static void take_requests(struct sim *sim)
 	const uint64_t silence = sim->now_ns - sim->last_heartbeat_ns;
 	struct request *request = &sim->request;
 
-	if (h->heartbeat_ms && silence > h->heartbeat_ms * NS_PER_MS && !request->trip) {
+	if (h->heartbeat_ms && silence > h->heartbeat_ms * NS_PER_MS && !request->trip &&
+	    sim->status->state != HYTEST_TRIPPED) {
 		request->trip = true;
 		request->trip_cause = (struct ht_trip){
 			.cause = HT_CAUSE_HEARTBEAT,

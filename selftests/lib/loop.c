@@ -31,14 +31,18 @@ int loop_open(unsigned int number, int flags)
 int loop_open_control(unsigned int number)
 {
 	int fd = loop_open(number, O_RDWR | O_NONBLOCK);
+	struct hytest_event event;
 	struct hytest_info info;
 
 	if (fd < 0)
 		return -1;
 	if (!loop_ioctl(fd, HYTEST_IOC_CONTROL, NULL) &&
 	    !loop_ioctl(fd, HYTEST_IOC_INFO, &info) &&
-	    (info.state == HYTEST_EMPTY || info.state == HYTEST_LOADED || loop_wait_ack(fd)))
+	    (info.state == HYTEST_EMPTY || info.state == HYTEST_LOADED || loop_wait_ack(fd))) {
+		while (read(fd, &event, sizeof(event)) > 0)
+			;
 		return fd;
+	}
 	close(fd);
 	return -1;
 }

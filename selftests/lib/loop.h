@@ -23,7 +23,8 @@ int loop_ioctl(int fd, unsigned long request, void *argument);
 int loop_open(unsigned int number, int flags);
 /*
  * Opens for reading and writing, without blocking reads, takes control and
- * acknowledges the trip that the test before may have left.
+ * acknowledges the trip that the test before may have left. Events up to then
+ * are not delivered.
  */
 int loop_open_control(unsigned int number);
 

@@ -49,7 +49,7 @@ static struct draft *small_experiment(void)
 	draft_output(draft, signal[3], 0, 100);
 	draft_output(draft, signal[4], 0, 100);
 	draft->header.missed_ticks = 0;
-	draft->header.deadline_ticks = 0xffffffff;
+	draft->header.deadline_ticks = HT_MAX_LATE_TICKS;
 	return draft;
 }
 

@@ -579,8 +579,8 @@ static void refused(struct __test_metadata *_metadata, struct _test_data_uapi *s
 	EXPECT_EQ(EINVAL, loop_ioctl(self->fd, HYTEST_IOC_BATCH, &batch));
 	EXPECT_EQ(code, batch.refusal.code);
 	EXPECT_EQ(HT_AT_PARAM, batch.refusal.where);
-	if (batch.refusal.where == HT_AT_PARAM)
-		EXPECT_EQ(param, batch.refusal.index);
+	EXPECT_EQ(1, batch.refusal.index);
+	EXPECT_EQ(param, batch.refusal.item);
 	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_GET_PARAMS, &params));
 	EXPECT_EQ(1, real_of(now));
 }
@@ -864,9 +864,9 @@ TEST_F(uapi, several_readers)
 	int i, value = 1;
 
 	self->draft->header.period_ns = PERIOD_NS / 10;
-	self->draft->header.budget_ns = PERIOD_NS / 10;
+	self->draft->header.budget_ns = PERIOD_NS / 20;
 	self->draft->header.deadline_ns = PERIOD_NS / 10;
-	self->draft->header.deadline_ticks = 1000000;
+	self->draft->header.deadline_ticks = HT_MAX_LATE_TICKS;
 	self->draft->header.ring_records = 32;
 	run(_metadata, self);
 	for (i = 0; i < 3; i++)
