@@ -234,25 +234,6 @@ int hytest_unload(struct hytest_loop *loop)
 	return 0;
 }
 
-/* All interlocks must be content with the signals as they are now. */
-static int unhealthy_lock(struct hytest_loop *loop, u32 *interlock)
-{
-	const struct ht_image_header *h = loop->image;
-	struct ht_lock_view view;
-	u32 i;
-
-	for (i = 0; i < h->n_interlocks; i++) {
-		hytest_fpu_begin();
-		ht_loop_lock(loop->core, i, &view);
-		hytest_fpu_end();
-		if (!view.healthy) {
-			*interlock = i;
-			return -EPERM;
-		}
-	}
-	return 0;
-}
-
 static void note_measurement(struct hytest_loop *loop, const struct hytest_arm *arm)
 {
 	unsigned long flags;
@@ -285,9 +266,11 @@ int hytest_arm(struct hytest_loop *loop, struct hytest_arm *arm)
 	note_measurement(loop, arm);
 	if (arm->worst_ns > arm->budget_ns)
 		return -ETIME;
-	ret = unhealthy_lock(loop, &arm->interlock);
-	if (ret)
-		return ret;
+	hytest_fpu_begin();
+	arm->interlock = ht_loop_first_unhealthy(loop->core);
+	hytest_fpu_end();
+	if (arm->interlock < h->n_interlocks)
+		return -EPERM;
 	loop->cpu = arm->cpu;
 	return rest_in(loop, HYTEST_LOADED, HYTEST_ARMED, HYTEST_EVENT_ARMED);
 }

@@ -378,8 +378,6 @@ static int sim_arm(struct sim *sim, void *argument)
 {
 	const struct ht_image_header *h = header_of(sim);
 	struct hytest_arm *arm = argument;
-	struct ht_lock_view view;
-	uint32_t i;
 
 	if (sim->status->state == HYTEST_EMPTY)
 		return -ENODATA;
@@ -390,13 +388,9 @@ static int sim_arm(struct sim *sim, void *argument)
 	arm->budget_ns = h->budget_ns;
 	arm->worst_ns = measure(sim, arm->dry_ticks);
 	sim->status->dry_worst_ns = arm->worst_ns;
-	for (i = 0; i < h->n_interlocks; i++) {
-		ht_loop_lock(sim->program.core, i, &view);
-		if (!view.healthy) {
-			arm->interlock = i;
-			return -EPERM;
-		}
-	}
+	arm->interlock = ht_loop_first_unhealthy(sim->program.core);
+	if (arm->interlock < h->n_interlocks)
+		return -EPERM;
 	sim->status->cpu = arm->cpu;
 	rest_in(sim, HYTEST_ARMED, HYTEST_EVENT_ARMED);
 	return 0;

@@ -427,6 +427,22 @@ void ht_loop_lock(const struct ht_loop *loop, ht_u32 interlock, struct ht_lock_v
 	view->healthy = within(l, value);
 }
 
+ht_u32 ht_loop_first_unhealthy(struct ht_loop *loop)
+{
+	const ht_u32 n = loop->image.header->n_interlocks;
+	struct ht_lock_view view;
+	ht_u32 i;
+
+	ht_loop_dry_tick(loop, 0);
+	for (i = 0; i < n; i++) {
+		ht_loop_lock(loop, i, &view);
+		if (!view.healthy)
+			break;
+	}
+	ht_loop_rest(loop);
+	return i;
+}
+
 ht_u64 ht_bits_of_count(ht_s64 count)
 {
 	return ht_bits((double)count);

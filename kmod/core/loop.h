@@ -101,6 +101,12 @@ struct ht_lock_view {
 void ht_loop_lock(const struct ht_loop *loop, ht_u32 interlock,
 		  struct ht_lock_view *view);
 
+/*
+ * FP. The first interlock that would not be content at tick 0 with the inputs
+ * as they are now; n_interlocks if all are. Leaves the loop at rest.
+ */
+ht_u32 ht_loop_first_unhealthy(struct ht_loop *loop);
+
 /* Bits of the double nearest to a count. FP; for the integers of the module. */
 ht_u64 ht_bits_of_count(ht_s64 count);
 

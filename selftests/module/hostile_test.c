@@ -29,6 +29,18 @@ static uint64_t setting(const char *name, uint64_t preset)
 	return text ? strtoull(text, NULL, 0) : preset;
 }
 
+/* A fixture only because a test without one may take no more than 30 s. */
+FIXTURE(hostile) {
+};
+
+FIXTURE_SETUP(hostile)
+{
+}
+
+FIXTURE_TEARDOWN(hostile)
+{
+}
+
 /* xorshift64*: reproducible, one state for each thread. */
 static uint64_t draw(uint64_t *state)
 {
@@ -132,6 +144,21 @@ static void mutate(uint64_t *state, unsigned char *image, size_t *size)
 	}
 }
 
+/* Whether it would come to rest soon: a ramp may take an hour. */
+static bool ends_soon(const void *bytes)
+{
+	struct ht_image image;
+	ht_u32 i;
+
+	ht_image_open(&image, bytes);
+	if (image.header->period_ns > 10000000 || image.header->post_trip_ticks > 100)
+		return false;
+	for (i = 0; i < image.header->n_outputs; i++)
+		if (image.outputs[i].max - image.outputs[i].min > 10 * image.outputs[i].ramp)
+			return false;
+	return true;
+}
+
 /* Arms, starts, changes something, looks at it and stops. */
 static void try_to_run(uint64_t *state, int fd)
 {
@@ -156,7 +183,6 @@ static void try_to_run(uint64_t *state, int fd)
 static int fresh_owner(struct __test_metadata *_metadata, int fd)
 {
 	struct hytest_info info;
-	uint64_t end = now_ns() + 30000000000ull;
 
 	if (fd >= 0)
 		close(fd);
@@ -169,13 +195,10 @@ static int fresh_owner(struct __test_metadata *_metadata, int fd)
 			return fd;
 		loop_ioctl(fd, HYTEST_IOC_ACK, NULL);
 		sleep_ms(1);
-		/* A mutated ramp may take an hour: nothing more to be learned. */
-		if (now_ns() > end)
-			return -1;
 	}
 }
 
-TEST_SIGNAL(images, 0)
+TEST_F_TIMEOUT(hostile, images, 1200)
 {
 	uint64_t state = setting("HYTEST_SEED", 20240101), n = setting("HYTEST_IMAGES", 10000);
 	uint64_t i, loaded = 0, ran = 0, refused[HT_ERRORS] = { 0 };
@@ -212,7 +235,7 @@ TEST_SIGNAL(images, 0)
 		if (ret)
 			continue;
 		loaded++;
-		if (below(&state, 8))
+		if (below(&state, 8) || !ends_soon(image))
 			continue;
 		ran++;
 		try_to_run(&state, fd);
@@ -224,7 +247,6 @@ TEST_SIGNAL(images, 0)
 		else
 			loop_ioctl(fd, HYTEST_IOC_TRIP, NULL);
 		fd = fresh_owner(_metadata, fd);
-		ASSERT_LE(0, fd);
 	}
 	for (i = 0; i < HT_ERRORS; i++)
 		if (refused[i])
@@ -441,7 +463,7 @@ static void make_attackers(struct attacker *attackers, uint64_t seed, uint64_t c
 }
 
 /* Calls that may not end the run: it goes on without losing its grid. */
-TEST_SIGNAL(calls_that_may_only_watch, 0)
+TEST_F_TIMEOUT(hostile, calls_that_may_only_watch, 1200)
 {
 	uint64_t seed = setting("HYTEST_SEED", 20240101), n = setting("HYTEST_CALLS", 100000) / 2;
 	struct attacker attackers[THREADS];
@@ -498,7 +520,7 @@ static void *herd(void *argument)
 }
 
 /* All calls: programs come and go, trips and starts race. */
-TEST_SIGNAL(calls_that_may_do_anything, 0)
+TEST_F_TIMEOUT(hostile, calls_that_may_do_anything, 1200)
 {
 	uint64_t seed = setting("HYTEST_SEED", 20240101) + 1;
 	uint64_t n = setting("HYTEST_CALLS", 100000) / 2;
@@ -526,7 +548,6 @@ TEST_SIGNAL(calls_that_may_do_anything, 0)
 	EXPECT_LT(1000, good);
 	EXPECT_LT(5, herder.runs);
 	herder.fd = fresh_owner(_metadata, herder.fd);
-	ASSERT_LE(0, herder.fd);
 	EXPECT_EQ(0, loop_run(herder.fd, draft));
 	close(herder.fd);
 	free(image);
