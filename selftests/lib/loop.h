@@ -30,6 +30,7 @@ int loop_open_control(unsigned int number);
 
 int loop_load_bytes(int fd, const void *image, size_t size, struct hytest_load *load);
 int loop_load(int fd, const struct draft *draft);
+/* Where times are not to be relied upon, tries until no dry tick was disturbed. */
 int loop_arm(int fd, unsigned int cpu);
 /* Load, arm, start. */
 int loop_run(int fd, const struct draft *draft);
@@ -55,6 +56,8 @@ void view_close(struct view *view);
 struct hytest_status view_status(const struct view *view);
 /* One record copied; false if it is overwritten or not there yet. */
 bool view_record(const struct view *view, uint64_t number, struct hytest_record *record);
+/* The record of a tick: the same number unless ticks were missed. */
+bool view_tick(const struct view *view, uint64_t tick, struct hytest_record *record);
 /* Room for one record of this view, to be freed. */
 struct hytest_record *view_room(const struct view *view);
 double record_value(const struct hytest_record *record, unsigned int index);
@@ -67,6 +70,11 @@ bool loop_wait_event(int fd, enum hytest_event_type type, struct hytest_event *e
 /* Acknowledges again and again until the outputs are safe. */
 bool loop_wait_ack(int fd);
 
+/*
+ * Whether time is that of the machine under test alone. Not so in the virtual
+ * machine with two processors, which the host interrupts as it likes.
+ */
+bool time_is_exact(void);
 void sleep_ms(unsigned int ms);
 uint64_t now_ns(void);
 double real_of(uint64_t bits);

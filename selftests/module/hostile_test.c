@@ -93,7 +93,8 @@ static struct draft *rich_program(void)
 	block = draft_block(draft, "biquad", 2, 1, s + 3, 1, s + 10);
 	draft_block(draft, "delay", 16, 1, s + 3, 1, s + 11);
 	draft_block(draft, "state_space", 2, 1, s + 3, 1, s + 12);
-	draft_block(draft, "table", 32, 0, NULL, 1, s + 13);
+	block = draft_block(draft, "table", 32, 0, NULL, 1, s + 13);
+	draft_set(draft, block, "interval", 0, 0.01);
 	for (i = 0; i < 24; i++)
 		draft_record(draft, s[i]);
 	draft_output(draft, s[6], 0, 1000);
@@ -391,7 +392,7 @@ static void *attack(void *argument)
 	int own = loop_open(0, flags | O_NONBLOCK);
 	uint64_t i;
 
-	for (i = 0; i < a->calls; i++) {
+	for (i = 0; i < a->calls;) {
 		unsigned long request = odd_request(a);
 		int fd = own;
 		void *address;
@@ -402,6 +403,11 @@ static void *attack(void *argument)
 		if (a->gentle && (fd == a->owner || request == HYTEST_IOC_TRIP) &&
 		    ends_the_run(request))
 			continue;
+		/* Seldom, so that there is a run to be disturbed. */
+		if ((request == HYTEST_IOC_RELEASE || request == HYTEST_IOC_UNLOAD ||
+		     request == HYTEST_IOC_CONTROL) && below(&a->state, 64))
+			continue;
+		i++;
 		fill_room(a, room, 128);
 		if (below(&a->state, 2))
 			make_sense(a, request, room);
@@ -512,9 +518,10 @@ static void *herd(void *argument)
 	while (!herder->stop) {
 		loop_ioctl(herder->fd, HYTEST_IOC_CONTROL, NULL);
 		loop_ioctl(herder->fd, HYTEST_IOC_ACK, NULL);
-		loop_arm(herder->fd, 0);
+		if (loop_arm(herder->fd, 0) == ENODATA)
+			loop_load(herder->fd, herder->draft);
 		herder->runs += !loop_ioctl(herder->fd, HYTEST_IOC_START, NULL);
-		sleep_ms(3);
+		sleep_ms(1);
 	}
 	return NULL;
 }

@@ -422,7 +422,8 @@ TEST_F(trips, deadline)
 	EXPECT_EQ(200, real_of(status.trip.limit));
 	EXPECT_LT(200, real_of(status.trip.value));
 	/* The thirtieth late tick asks, the next one trips. */
-	EXPECT_EQ(30, status.trip.tick);
+	ASSERT_TRUE(view_record(&self->view, 30, self->record));
+	EXPECT_EQ(self->record->tick, status.trip.tick);
 	for (n = 0; n < status.head; n++) {
 		ASSERT_TRUE(view_record(&self->view, n, self->record));
 		late += self->record->lateness_ns + self->record->step_ns > 200;
@@ -439,23 +440,25 @@ TEST_F(trips, deadline)
 static struct draft *slow_program(void)
 {
 	struct draft *draft = draft_new(100000000);
-	ht_u32 signals[250], i, block;
+	ht_u32 signals[2];
 
-	for (i = 0; i < 250; i++)
-		signals[i] = draft_signal(draft, "signal", 0);
-	block = draft_block(draft, "state_space", 250, 1, signals, 1, signals + 1);
-	(void)block;
+	signals[0] = draft_signal(draft, "in", 0);
+	signals[1] = draft_signal(draft, "out", 0);
+	draft_block(draft, "state_space", 250, 1, &signals[0], 1, &signals[1]);
 	return draft;
 }
 
 TEST_F(trips, missed_ticks)
 {
 	struct draft *slow = slow_program();
-	int other = loop_open_control(1);
+	int other;
 	struct hytest_status status;
 	struct hytest_event event;
 	uint64_t n, missed = 0;
 
+	if (!time_is_exact())
+		SKIP(return, "missed_ticks: needs exact time");
+	other = loop_open_control(1);
 	ASSERT_LE(0, other);
 	self->draft->header.period_ns = 20000;
 	self->draft->header.budget_ns = 15000;
@@ -502,7 +505,7 @@ TEST_F(trips, signal_not_finite)
 	status = view_status(&self->view);
 	EXPECT_TRUE(isinf(real_of(status.trip.value)));
 	check_ramp(_metadata, self, HT_CAUSE_NOT_FINITE);
-	ASSERT_TRUE(view_record(&self->view, status.trip.tick, self->record));
+	ASSERT_TRUE(view_tick(&self->view, status.trip.tick, self->record));
 	EXPECT_TRUE(isinf(record_value(self->record, HUGE_AT)));
 	EXPECT_EQ(number, self->record->batch);
 	/* The parameter is still there: acknowledged, started, tripped again. */
@@ -521,6 +524,7 @@ static void check_lock(struct __test_metadata *_metadata, struct _test_data_trip
 {
 	struct hytest_status status;
 	struct hytest_lock lock = { .interlock = 0 };
+	uint64_t n;
 
 	start(_metadata, self);
 	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_GET_LOCK, &lock));
@@ -528,7 +532,17 @@ static void check_lock(struct __test_metadata *_metadata, struct _test_data_trip
 	ASSERT_EQ(0, loop_change(self->fd, self->level_param, to, 200, NULL));
 	check_trip(_metadata, self, self->fd, HT_CAUSE_INTERLOCK, 0);
 	status = view_status(&self->view);
-	EXPECT_EQ(200 + later, status.trip.tick);
+	for (n = 0; n < status.head; n++) {
+		ASSERT_TRUE(view_record(&self->view, n, self->record));
+		if (self->record->batch)
+			break;
+	}
+	/* Delays count ticks that were made. */
+	ASSERT_TRUE(view_record(&self->view, n + later, self->record));
+	EXPECT_EQ(self->record->tick, status.trip.tick);
+	EXPECT_EQ(HYTEST_TRIPPED, self->record->state);
+	if (!status.missed)
+		EXPECT_EQ(200 + later, status.trip.tick);
 	EXPECT_EQ(limit, real_of(status.trip.limit));
 	EXPECT_GE(1e-9 * fabs(value), fabs(value - real_of(status.trip.value)));
 }
@@ -539,12 +553,8 @@ TEST_F(trips, interlock_range_high)
 	check_lock(_metadata, self, LEVEL + 0.5, 0, LEVEL + 0.5, LEVEL);
 	check_ramp(_metadata, self, HT_CAUSE_INTERLOCK);
 	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_ACK, NULL));
-	/* Unhealthy: it trips at the first tick that sees the level again. */
-	ASSERT_EQ(0, loop_arm(self->fd, 0));
-	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_START, NULL));
-	ASSERT_TRUE(view_wait_state(&self->view, HYTEST_TRIPPED));
-	EXPECT_EQ(0, view_status(&self->view).trip.tick);
-	EXPECT_TRUE(loop_wait_ack(self->fd));
+	/* As long as the level is what it is, there is no arming. */
+	EXPECT_EQ(EPERM, loop_arm(self->fd, 0));
 	ASSERT_EQ(0, loop_change(self->fd, self->level_param, LEVEL, 0, NULL));
 	ASSERT_EQ(0, loop_arm(self->fd, 0));
 	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_START, NULL));
@@ -602,15 +612,51 @@ TEST_F(trips, interlock_rms)
 
 TEST_F(trips, action_cut)
 {
+	struct hytest_status status;
+
 	draft_lock(self->draft, HT_LOCK_RANGE, HT_ACTION_CUT, self->level, -1, LEVEL);
 	check_lock(_metadata, self, LEVEL + 1, 0, LEVEL + 1, LEVEL);
-	ASSERT_TRUE(view_record(&self->view, 199, self->record));
+	status = view_status(&self->view);
+	ASSERT_TRUE(view_record(&self->view, status.head - POST_TRIP - 2, self->record));
+	EXPECT_GT(status.trip.tick, self->record->tick);
 	EXPECT_EQ(LEVEL, record_value(self->record, OUT_0));
-	ASSERT_TRUE(view_record(&self->view, 200, self->record));
+	ASSERT_TRUE(view_record(&self->view, status.head - POST_TRIP - 1, self->record));
+	EXPECT_EQ(status.trip.tick, self->record->tick);
 	EXPECT_EQ(0, record_value(self->record, OUT_0));
 	EXPECT_EQ(SAFE_1, record_value(self->record, OUT_1));
-	EXPECT_EQ(200 + POST_TRIP + 1, view_status(&self->view).tick);
 	EXPECT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_ACK, NULL));
+}
+
+/* Holds against everything but the operator. */
+TEST_F(trips, hold_outlasts_the_owner)
+{
+	int other = loop_open(0, O_RDWR | O_NONBLOCK);
+	struct hytest_event event;
+	struct hytest_status status;
+
+	self->draft->header.heartbeat_ms = 100;
+	draft_lock(self->draft, HT_LOCK_RANGE, HT_ACTION_HOLD, self->level, -1, LEVEL);
+	start(_metadata, self);
+	ASSERT_EQ(0, loop_change(self->fd, self->level_param, 4, 0, NULL));
+	ASSERT_TRUE(view_wait_state(&self->view, HYTEST_TRIPPED));
+	/* The heartbeat runs out, then the owner leaves. */
+	sleep_ms(300);
+	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_RELEASE, NULL));
+	sleep_ms(300);
+	status = view_status(&self->view);
+	EXPECT_EQ(0, status.safe);
+	EXPECT_EQ(HT_CAUSE_INTERLOCK, status.trip.cause);
+	ASSERT_TRUE(view_record(&self->view, status.head - 1, self->record));
+	EXPECT_EQ(LEVEL, record_value(self->record, OUT_0));
+	/* The operator's trip is firmer: now they go by the ramp. */
+	ASSERT_EQ(0, loop_ioctl(other, HYTEST_IOC_TRIP, NULL));
+	ASSERT_TRUE(loop_wait_event(other, HYTEST_EVENT_SAFE, &event));
+	status = view_status(&self->view);
+	EXPECT_EQ(1, status.safe);
+	EXPECT_EQ(HT_CAUSE_INTERLOCK, status.trip.cause);
+	ASSERT_EQ(0, loop_ioctl(other, HYTEST_IOC_CONTROL, NULL));
+	EXPECT_TRUE(loop_wait_ack(other));
+	close(other);
 }
 
 TEST_F(trips, action_hold)
@@ -624,7 +670,7 @@ TEST_F(trips, action_hold)
 	start(_metadata, self);
 	ASSERT_EQ(0, loop_change(self->fd, self->level_param, 4, 200, NULL));
 	ASSERT_TRUE(loop_wait_event(self->fd, HYTEST_EVENT_TRIPPED, &event));
-	EXPECT_EQ(200, event.tick);
+	EXPECT_LE(200, event.tick);
 	sleep_ms(500);
 	status = view_status(&self->view);
 	EXPECT_EQ(HYTEST_TRIPPED, status.state);
@@ -746,27 +792,27 @@ TEST_F(trips, arming_refused_over_budget)
 TEST_F(trips, arming_refused_with_an_unhealthy_interlock)
 {
 	struct hytest_arm arm = { .dry_ticks = 20 };
-	struct hytest_lock lock = { .interlock = 1 };
 
-	/* Signals are at their initial values before the start. */
-	draft_lock(self->draft, HT_LOCK_RANGE, HT_ACTION_RAMP, self->level, -1, 10);
+	/* The first would trip before any tick, the second at tick 0. */
 	draft_lock(self->draft, HT_LOCK_RANGE, HT_ACTION_RAMP, self->level, 0.5, 10);
+	draft_lock(self->draft, HT_LOCK_RANGE, HT_ACTION_RAMP, self->level, -1, 2);
 	ASSERT_EQ(0, loop_load(self->fd, self->draft));
 	ASSERT_EQ(0, view_open(&self->view, self->fd));
 	EXPECT_EQ(EPERM, loop_ioctl(self->fd, HYTEST_IOC_ARM, &arm));
 	EXPECT_EQ(1, arm.interlock);
 	EXPECT_EQ(HYTEST_LOADED, view_status(&self->view).state);
-	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_GET_LOCK, &lock));
-	EXPECT_EQ(0, lock.healthy);
-	EXPECT_EQ(0, real_of(lock.value));
-	EXPECT_EQ(0.5, real_of(lock.limit));
+	EXPECT_EQ(EBUSY, loop_ioctl(self->fd, HYTEST_IOC_START, NULL));
+	/* What the interlock does not like can be mended. */
+	ASSERT_EQ(0, loop_change(self->fd, self->level_param, 1.5, 0, NULL));
+	EXPECT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_ARM, &arm));
+	EXPECT_EQ(HYTEST_ARMED, view_status(&self->view).state);
 }
 
 static int outputs_moved(struct _test_data_trips *self, double *first, double *last)
 {
 	const struct hytest_status status = view_status(&self->view);
 
-	if (!view_record(&self->view, status.trip.tick, self->record))
+	if (!view_tick(&self->view, status.trip.tick, self->record))
 		return -1;
 	*first = record_value(self->record, OUT_0);
 	if (!view_record(&self->view, status.head - 1, self->record))

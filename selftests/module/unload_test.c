@@ -33,14 +33,15 @@ static int insert_module(void)
 	return ret;
 }
 
-static struct draft *ramping_program(enum ht_action action)
+/* Trips and holds when the level, parameter 0, exceeds LEVEL. */
+static struct draft *ramping_program(void)
 {
 	struct draft *draft = draft_new(1000000);
 	ht_u32 level;
 
 	draft_constant(draft, "level", LEVEL, &level);
 	draft_output(draft, level, 0, RAMP);
-	draft_lock(draft, HT_LOCK_RATE, action, level, 0, 1e6);
+	draft_lock(draft, HT_LOCK_RANGE, HT_ACTION_HOLD, level, -1, LEVEL);
 	draft->header.missed_ticks = 0;
 	draft->header.deadline_ticks = HT_MAX_LATE_TICKS;
 	return draft;
@@ -54,7 +55,7 @@ FIXTURE(unload) {
 
 FIXTURE_SETUP(unload)
 {
-	self->draft = ramping_program(HT_ACTION_RAMP);
+	self->draft = ramping_program();
 	self->fd = loop_open_control(0);
 	ASSERT_LE(0, self->fd);
 }
@@ -116,16 +117,8 @@ TEST_F(unload, releases_what_is_held)
 {
 	uint64_t begin;
 
-	draft_free(self->draft);
-	self->draft = ramping_program(HT_ACTION_HOLD);
-	/* Trips at once: from the initial 0 to the level. */
-	self->draft->locks[0].kind = HT_LOCK_RANGE;
-	self->draft->locks[0].low = -1;
-	self->draft->locks[0].high = 1;
-	/* It must move first, so that there is something to hold. */
-	self->draft->locks[0].delay_ticks = 50;
-	ASSERT_EQ(0, loop_run(self->fd, self->draft));
-	ASSERT_EQ(0, view_open(&self->view, self->fd));
+	run(_metadata, self);
+	ASSERT_EQ(0, loop_change(self->fd, 0, LEVEL + 1, 0, NULL));
 	ASSERT_TRUE(view_wait_state(&self->view, HYTEST_TRIPPED));
 	sleep_ms(100);
 	EXPECT_EQ(0, view_status(&self->view).safe);
