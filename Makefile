@@ -5,6 +5,7 @@
 #                     whose headers are present (installed, or fetched by check)
 #   make modules      the modules only; KDIR=DIR for one kernel of your choice
 #   make check        set up, run every test; ends with "N passed, N failed"
+#   make check-long   the same and what takes longer
 #   make demo         set up, boot the VM with the module and open hytest in it
 #   make bench        timings, from the deterministic VM
 #   make fuzz         fuzz the image validator and the experiment reader
@@ -65,6 +66,9 @@ modules:
 
 check:
 	@scripts/check
+
+check-long:
+	@scripts/check $$(scripts/check --list) smp-6.1
 
 demo:
 	@scripts/demo

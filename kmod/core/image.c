@@ -169,7 +169,8 @@ static int arrives(const struct ht_image_output *o, double rate, double dt)
 {
 	const double far = o->max > -o->min ? o->max : -o->min;
 
-	return o->max - o->min <= rate * HT_MAX_RAMP_TIME && far + rate * dt != far;
+	/* Half a step, or a tie would be rounded back to where it came from. */
+	return o->max - o->min <= rate * HT_MAX_RAMP_TIME && far + rate * dt / 2 != far;
 }
 
 static int check_outputs(const struct ht_image *image, struct ht_error *error)
@@ -230,6 +231,9 @@ static int check_interlocks(const struct ht_image *image, struct ht_error *error
 			return ht_refuse(error, HT_ERR_NAME, HT_AT_INTERLOCK, i, 0, 0);
 		if (!ht_finite(&l->low) || !ht_finite(&l->high))
 			return ht_refuse(error, HT_ERR_NOT_FINITE, HT_AT_INTERLOCK, i, 0, 0);
+		if (l->kind != HT_LOCK_RANGE && l->low != 0)
+			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_INTERLOCK, i, 3,
+					 ht_bits(l->low));
 		if (l->low > l->high)
 			return ht_refuse(error, HT_ERR_ORDER, HT_AT_INTERLOCK, i, 0,
 					 ht_bits(l->low));
@@ -329,6 +333,29 @@ static int check_wires(const struct ht_image *image, struct ht_error *error)
 	return HT_OK;
 }
 
+/* Zeros from the end of a section to the next multiple of 8. */
+static int padded(const void *section, ht_u64 size)
+{
+	const ht_u8 *byte = section;
+	ht_u64 i;
+
+	for (i = size; i < aligned(size); i++)
+		if (byte[i])
+			return 0;
+	return 1;
+}
+
+static int check_padding(const struct ht_image *image, struct ht_error *error)
+{
+	const struct ht_image_header *h = image->header;
+
+	if (!padded(image->wires, (ht_u64)h->n_wires * sizeof(ht_u32)) ||
+	    !padded(image->records, (ht_u64)h->n_records * sizeof(ht_u32)) ||
+	    !padded(image->text, h->text_size))
+		return ht_refuse(error, HT_ERR_RESERVED, HT_AT_IMAGE, 0, HT_COUNT(h->reserved), 0);
+	return HT_OK;
+}
+
 static int check_size(const void *bytes, ht_u64 size, struct ht_error *error)
 {
 	const struct ht_image_header *h = bytes;
@@ -339,6 +366,8 @@ static int check_size(const void *bytes, ht_u64 size, struct ht_error *error)
 		return ht_refuse(error, HT_ERR_MAGIC, HT_AT_IMAGE, 0, 0, h->magic);
 	if (h->version != HT_IMAGE_VERSION)
 		return ht_refuse(error, HT_ERR_VERSION, HT_AT_IMAGE, 0, 0, h->version);
+	if (!ht_image_bytes(h))
+		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 6, 0);
 	if (h->size != size || ht_image_bytes(h) != size)
 		return ht_refuse(error, HT_ERR_SIZE, HT_AT_IMAGE, 0, 1, h->size);
 	return HT_OK;
@@ -356,6 +385,9 @@ int ht_image_check_structure(const void *bytes, ht_u64 size, struct ht_error *er
 		return code;
 	ht_image_open(&image, bytes);
 	code = check_header(image.header, error);
+	if (code)
+		return code;
+	code = check_padding(&image, error);
 	if (code)
 		return code;
 	code = check_signals(&image, error);

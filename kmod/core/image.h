@@ -69,11 +69,11 @@ struct ht_image_header {
 	ht_u32 soft_start_ticks; /* outputs fade in over so many ticks */
 	ht_u32 soft_stop_ticks;	/* and out again */
 	ht_u32 budget_ns;	/* for a dry tick: at most 3/4 of the period */
-	ht_u32 deadline_ns;	/* lateness + execution of a tick */
+	ht_u32 deadline_ns;	/* lateness + execution of a tick, 1..period */
 	ht_u32 deadline_ticks;	/* so many late ticks in a row trip, 1..1000 */
 	ht_u32 missed_ticks;	/* so many missed in a row trip; 0: never */
 	ht_u32 heartbeat_ms;	/* the owner must call so often; 0: need not */
-	ht_u32 post_trip_ticks;	/* records kept after outputs became safe */
+	ht_u32 post_trip_ticks;	/* records kept after outputs became safe, <= HT_MAX_RING */
 	ht_u32 reserved[3];
 };
 
@@ -96,8 +96,9 @@ struct ht_image_output {
 	double safe;		/* where a trip or a stop takes it */
 	double min;
 	double max;
-	double slew;		/* per second while running; 0: unlimited */
+	double slew;		/* per second until a trip; 0: unlimited */
 	double ramp;		/* per second towards safe after a trip */
+	/* Neither may take longer than HT_MAX_RAMP_TIME, or get stuck by rounding. */
 };
 
 struct ht_image_block {
@@ -109,11 +110,16 @@ struct ht_image_block {
 	char name[HT_NAME_LEN];
 };
 
+/*
+ * Each kind looks at d = signal - other, or signal alone. What is not a number
+ * violates. Before tick 0 the window of the rms is full of zeros; the rate at
+ * tick 0 is zero.
+ */
 enum ht_interlock_kind {
-	HT_LOCK_RANGE,		/* low <= signal <= high */
-	HT_LOCK_RATE,		/* |change per second| <= high */
-	HT_LOCK_DIFFERENCE,	/* |signal - other| <= high (sync error) */
-	HT_LOCK_RMS,		/* rms(signal - other) over window <= high */
+	HT_LOCK_RANGE,		/* low <= d <= high */
+	HT_LOCK_RATE,		/* |change of d per second| <= high */
+	HT_LOCK_DIFFERENCE,	/* |d| <= high (sync error) */
+	HT_LOCK_RMS,		/* rms of d over the window <= high */
 	HT_LOCK_KINDS
 };
 
@@ -133,7 +139,7 @@ struct ht_image_interlock {
 	ht_u32 other;		/* HT_NO_SIGNAL: none, compare with zero */
 	ht_u32 delay_ticks;	/* violated so long before it trips, 0: at once */
 	ht_u32 window_ticks;	/* RMS only */
-	double low;
+	double low;		/* RANGE only */
 	double high;
 	char name[HT_NAME_LEN];
 };
@@ -147,13 +153,13 @@ enum ht_error_code {
 	HT_ERR_CRC,
 	HT_ERR_COUNT,		/* a count or header value is out of bounds */
 	HT_ERR_RESERVED,	/* an unused field is not zero */
-	HT_ERR_NAME,		/* name or unit not closed or not printable */
+	HT_ERR_NAME,		/* name or unit empty (name), not closed, not printable */
 	HT_ERR_NOT_FINITE,	/* NaN or infinity where a number must be */
 	HT_ERR_RANGE,		/* a value is outside its range */
 	HT_ERR_INTEGER,		/* a value must be an integer */
 	HT_ERR_SIGNAL,		/* a signal number does not exist */
 	HT_ERR_WRITERS,		/* two writers of one signal */
-	HT_ERR_TYPE,		/* unknown block type */
+	HT_ERR_TYPE,		/* unknown block type, kind of interlock or action */
 	HT_ERR_PORTS,		/* wrong number of inputs or outputs */
 	HT_ERR_DIMS,		/* a dimension is out of bounds */
 	HT_ERR_LAYOUT,		/* blocks need more or fewer values than given */
@@ -180,8 +186,8 @@ enum ht_error_where {
 struct ht_error {
 	ht_u32 code;		/* enum ht_error_code */
 	ht_u32 where;		/* enum ht_error_where */
-	ht_u32 index;		/* which signal, block, ... */
-	ht_u32 item;		/* which field or port of it */
+	ht_u32 index;		/* which signal, block, ...; AT_PARAM: place in the batch */
+	ht_u32 item;		/* which field or port of it; AT_PARAM: the parameter */
 	ht_u64 value;		/* bits of the offending double, or a count */
 };
 

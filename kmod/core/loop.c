@@ -216,7 +216,8 @@ static double window_rms(struct lock *lock, double value, ht_u32 window)
 		lock->sum = lock->fresh;
 		lock->fresh = 0;
 	}
-	return ht_sqrt(ht_max(lock->sum, 0) / window);
+	/* Never below zero by rounding; what is not a number stays so. */
+	return ht_sqrt((lock->sum < 0 ? 0 : lock->sum) / window);
 }
 
 static double signal_or_zero(const double *signals, ht_u32 signal)
@@ -290,23 +291,38 @@ static void check_locks(struct ht_loop *loop, ht_u32 measured)
 	}
 }
 
-static void check_finite(struct ht_loop *loop)
+static int trip_unless_finite(struct ht_loop *loop, ht_u32 signal)
 {
-	const double *signals = ht_program_signals(loop->program);
-	const ht_u32 n = loop->image.header->n_signals;
+	const double *value = &ht_program_signals(loop->program)[signal];
+
+	if (ht_finite(value))
+		return 0;
+	ht_loop_trip(loop, &(struct ht_trip){
+		.cause = HT_CAUSE_NOT_FINITE,
+		.action = HT_ACTION_RAMP,
+		.index = signal,
+		.value = ht_bits(*value),
+	});
+	return 1;
+}
+
+/* Before the program steps: it would spread to others, and one of them be named. */
+static void check_finite_inputs(struct ht_loop *loop)
+{
 	ht_u32 i;
 
-	for (i = 0; i < n; i++) {
-		if (ht_finite(&signals[i]))
-			continue;
-		ht_loop_trip(loop, &(struct ht_trip){
-			.cause = HT_CAUSE_NOT_FINITE,
-			.action = HT_ACTION_RAMP,
-			.index = i,
-			.value = ht_bits(signals[i]),
-		});
-		return;
-	}
+	for (i = 0; i < loop->image.header->n_inputs; i++)
+		if (trip_unless_finite(loop, loop->image.inputs[i].signal))
+			return;
+}
+
+static void check_finite(struct ht_loop *loop)
+{
+	ht_u32 i;
+
+	for (i = 0; i < loop->image.header->n_signals; i++)
+		if (trip_unless_finite(loop, i))
+			return;
 }
 
 /* One step of at most this size towards the target. */
@@ -378,8 +394,11 @@ void ht_loop_tick(struct ht_loop *loop, ht_u64 tick, double *record)
 	const double *signals = ht_program_signals(loop->program);
 	ht_u32 i;
 
-	if (loop->mode == HT_MODE_RUNNING || loop->mode == HT_MODE_STOPPING)
+	/* After a trip too: what is measured may ask for a firmer action. */
+	if (loop->mode != HT_MODE_IDLE)
 		check_locks(loop, 1);
+	if (loop->mode == HT_MODE_RUNNING || loop->mode == HT_MODE_STOPPING)
+		check_finite_inputs(loop);
 	if (loop->mode == HT_MODE_RUNNING || loop->mode == HT_MODE_STOPPING) {
 		ht_program_step(loop->program, tick);
 		check_finite(loop);
@@ -398,6 +417,7 @@ void ht_loop_tick(struct ht_loop *loop, ht_u64 tick, double *record)
 void ht_loop_dry_tick(struct ht_loop *loop, ht_u64 tick)
 {
 	check_locks(loop, 1);
+	check_finite_inputs(loop);
 	ht_program_step(loop->program, tick);
 	check_finite(loop);
 	check_locks(loop, 0);

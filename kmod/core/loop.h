@@ -34,7 +34,7 @@ const char *ht_cause_text(ht_u32 cause);
 
 struct ht_trip {
 	ht_u32 cause;		/* enum ht_cause */
-	ht_u32 action;		/* enum ht_action */
+	ht_u32 action;		/* enum ht_action; the one in force */
 	ht_u32 index;
 	ht_u32 reserved;
 	ht_u64 value;		/* bits of a double */
@@ -52,7 +52,8 @@ struct ht_program *ht_loop_program(struct ht_loop *loop);
 
 /*
  * FP. Works like a tick, with nothing coming of it: for measuring how long a
- * tick takes. ht_loop_start() or ht_loop_rest() must follow.
+ * tick takes. ht_loop_start() or ht_loop_rest() must follow; until then mode,
+ * trip and outputs mean nothing.
  */
 void ht_loop_dry_tick(struct ht_loop *loop, ht_u64 tick);
 /* FP. Program and interlocks as new, outputs safe, idle. */
@@ -63,15 +64,22 @@ void ht_loop_rest(struct ht_loop *loop);
  * from the next tick on.
  */
 void ht_loop_start(struct ht_loop *loop);
-/* From the next tick on the outputs fade out. */
+/*
+ * From the next tick on the outputs fade out. Once ht_loop_safe() it is for
+ * the caller to call ht_loop_rest().
+ */
 void ht_loop_stop(struct ht_loop *loop);
-/* From the next tick on the outputs go to safe. The first cause stays. */
+/*
+ * From the next tick on the outputs go to safe. The first cause stays, but a
+ * later one (of locks on measured signals, too) can ask for a firmer action:
+ * cut is firmer than ramp, ramp is firmer than hold.
+ */
 void ht_loop_trip(struct ht_loop *loop, const struct ht_trip *trip);
 /* The operator knows: outputs that a trip held go to safe by the ramp. */
 void ht_loop_release(struct ht_loop *loop);
 
 enum ht_mode ht_loop_mode(const struct ht_loop *loop);
-/* All outputs have their safe values. */
+/* All outputs have their safe values for good: never while running. */
 int ht_loop_safe(const struct ht_loop *loop);
 const struct ht_trip *ht_loop_first_trip(const struct ht_loop *loop);
 
@@ -89,7 +97,8 @@ const double *ht_loop_outputs(const struct ht_loop *loop);
 
 /*
  * What an interlock looked at last: bits of value and of the limit nearest
- * to it. FP. For display and for arming.
+ * to it. FP. For display and for arming. Range and difference, which have no
+ * memory, follow the signals also while the loop rests.
  */
 struct ht_lock_view {
 	ht_u64 value;
@@ -103,7 +112,8 @@ void ht_loop_lock(const struct ht_loop *loop, ht_u32 interlock,
 
 /*
  * FP. The first interlock that would not be content at tick 0 with the inputs
- * as they are now; n_interlocks if all are. Leaves the loop at rest.
+ * as they are now; n_interlocks if all are. Leaves the loop at rest, inputs at
+ * their initial values.
  */
 ht_u32 ht_loop_first_unhealthy(struct ht_loop *loop);
 

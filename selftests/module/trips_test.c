@@ -345,19 +345,22 @@ TEST_F(trips, owner_killed_while_a_watcher_is_stuck)
 
 TEST_F(trips, heartbeat)
 {
+	/* A busy host may stop the whole guest for a while. */
+	const int limit = time_is_exact() ? 50 : 1000;
 	int i;
 
-	self->draft->header.heartbeat_ms = 50;
+	self->draft->header.heartbeat_ms = limit;
 	start(_metadata, self);
 	for (i = 0; i < 20; i++) {
-		sleep_ms(10);
+		sleep_ms(limit / 5);
 		ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_HEARTBEAT, NULL));
 	}
 	EXPECT_EQ(HYTEST_RUNNING, view_status(&self->view).state);
 	check_trip(_metadata, self, self->fd, HT_CAUSE_HEARTBEAT, 0);
-	EXPECT_EQ(50, real_of(view_status(&self->view).trip.limit));
-	EXPECT_LE(50, real_of(view_status(&self->view).trip.value));
-	EXPECT_GE(60, real_of(view_status(&self->view).trip.value));
+	EXPECT_EQ(limit, real_of(view_status(&self->view).trip.limit));
+	EXPECT_LE(limit, real_of(view_status(&self->view).trip.value));
+	if (time_is_exact())
+		EXPECT_GE(limit + 2, real_of(view_status(&self->view).trip.value));
 	check_ramp(_metadata, self, HT_CAUSE_HEARTBEAT);
 	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_ACK, NULL));
 	/* A cause that persists latches again. */
@@ -514,7 +517,9 @@ TEST_F(trips, signal_not_finite)
 	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_START, NULL));
 	EXPECT_TRUE(view_wait_state(&self->view, HYTEST_TRIPPED));
 	EXPECT_EQ(HT_CAUSE_NOT_FINITE, view_status(&self->view).trip.cause);
-	EXPECT_EQ(0, view_status(&self->view).trip.tick);
+	/* At the very first tick, whichever that is on a busy machine. */
+	ASSERT_TRUE(view_record(&self->view, 0, self->record));
+	EXPECT_EQ(self->record->tick, view_status(&self->view).trip.tick);
 	EXPECT_TRUE(loop_wait_ack(self->fd));
 }
 
@@ -634,13 +639,13 @@ TEST_F(trips, hold_outlasts_the_owner)
 	struct hytest_event event;
 	struct hytest_status status;
 
-	self->draft->header.heartbeat_ms = 100;
+	self->draft->header.heartbeat_ms = 1000;
 	draft_lock(self->draft, HT_LOCK_RANGE, HT_ACTION_HOLD, self->level, -1, LEVEL);
 	start(_metadata, self);
 	ASSERT_EQ(0, loop_change(self->fd, self->level_param, 4, 0, NULL));
 	ASSERT_TRUE(view_wait_state(&self->view, HYTEST_TRIPPED));
 	/* The heartbeat runs out, then the owner leaves. */
-	sleep_ms(300);
+	sleep_ms(1300);
 	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_RELEASE, NULL));
 	sleep_ms(300);
 	status = view_status(&self->view);
