@@ -582,11 +582,16 @@ TEST_F(trips, interlock_delay_starts_anew)
 	ASSERT_TRUE(view_wait_tick(&self->view, 201));
 	ASSERT_EQ(0, loop_change(self->fd, self->level_param, 10, 207, NULL));
 	ASSERT_TRUE(view_wait_tick(&self->view, 250));
-	if (view_record(&self->view, 206, self->record) &&
-	    record_value(self->record, LEVEL_AT) == 11 &&
-	    view_record(&self->view, 207, self->record) &&
-	    record_value(self->record, LEVEL_AT) == 10)
-		EXPECT_EQ(HYTEST_RUNNING, view_status(&self->view).state);
+	/* The second batch comes in time where time is exact. */
+	if (!time_is_exact())
+		SKIP(return, "interlock_delay_starts_anew: needs exact time");
+	ASSERT_TRUE(view_record(&self->view, 200, self->record));
+	EXPECT_EQ(11, record_value(self->record, LEVEL_AT));
+	ASSERT_TRUE(view_record(&self->view, 206, self->record));
+	EXPECT_EQ(11, record_value(self->record, LEVEL_AT));
+	ASSERT_TRUE(view_record(&self->view, 207, self->record));
+	EXPECT_EQ(10, record_value(self->record, LEVEL_AT));
+	EXPECT_EQ(HYTEST_RUNNING, view_status(&self->view).state);
 }
 
 TEST_F(trips, interlock_rate)

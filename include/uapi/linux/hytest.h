@@ -229,8 +229,8 @@ struct hytest_info {
  * struct hytest_refusal - why an image or a batch was refused
  * @code: enum ht_error_code, 0 if it was not refused
  * @where: enum ht_error_where
- * @index: which signal, block, ...
- * @item: which field or port
+ * @index: which signal, block, ...; of a batch: which change
+ * @item: which field or port; of a batch: which parameter
  * @value: bits of the offending double, or a count
  */
 struct hytest_refusal {
