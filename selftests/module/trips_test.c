@@ -346,7 +346,7 @@ TEST_F(trips, owner_killed_while_a_watcher_is_stuck)
 TEST_F(trips, heartbeat)
 {
 	/* A busy host may stop the whole guest for a while. */
-	const int limit = time_is_exact() ? 50 : 1000;
+	const int limit = time_is_exact() ? 50 : 500;
 	int i;
 
 	self->draft->header.heartbeat_ms = limit;
