@@ -561,7 +561,7 @@ static void take_requests(struct sim *sim)
 	if (request->release_hold) {
 		ht_loop_release(sim->program.core);
 		/* Acknowledged and safe: no need for more records. */
-		if (sim->status->state == HYTEST_TRIPPED)
+		if (sim->status->state == HYTEST_TRIPPED && sim->status->safe)
 			sim->post_trip = 0;
 	}
 	if (request->trip)
