@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # hytest: real-time hybrid testing for Linux labs.
 #
-#   make              build/hytest, and build/RELEASE/hytest.ko for each kernel
+#   make              build/hytest, and the modules in build/RELEASE for each kernel
 #                     whose headers are present (installed, or fetched by check)
 #   make modules      the modules only; KDIR=DIR for one kernel of your choice
 #   make check        set up, run every test; ends with "N passed, N failed"
@@ -20,13 +20,13 @@ DESTDIR ?=
 
 CC ?= gcc
 CFLAGS ?= -O2 -g
-HDF5_CFLAGS = $(shell pkg-config --cflags hdf5)
-HDF5_LIBS = $(shell pkg-config --libs hdf5)
+LIB_CFLAGS = $(shell pkg-config --cflags hdf5 libiio)
+LIB_LIBS = $(shell pkg-config --libs hdf5 libiio)
 CFLAGS_ALL = -std=gnu11 -Wall -Wextra -D_GNU_SOURCE -DHYTEST_VERSION='"$(VERSION)"' \
-	     -Iinclude/uapi -Ikmod -Iuser $(HDF5_CFLAGS) $(CFLAGS)
+	     -Iinclude/uapi -Ikmod -Iuser $(LIB_CFLAGS) $(CFLAGS)
 # The same bits as in the kernel: see Kbuild.
 CORE_CFLAGS = $(CFLAGS_ALL) -ffreestanding -fno-math-errno -ffp-contract=off
-LDLIBS = -lconfig $(HDF5_LIBS) -lm -lpthread
+LDLIBS = -lconfig $(LIB_LIBS) -lm -lpthread
 
 CORE := $(wildcard kmod/core/*.c)
 LIBRARY := $(filter-out user/main.c user/cmd_%.c,$(wildcard user/*.c))
@@ -87,13 +87,14 @@ install: program
 	install -D -m 755 $(O)/hytest $(DESTDIR)$(PREFIX)/bin/hytest
 	install -D -m 644 $(O)/libhytest.a $(DESTDIR)$(PREFIX)/lib/libhytest.a
 	install -D -m 644 user/libhytest.h $(DESTDIR)$(PREFIX)/include/libhytest.h
-	install -D -m 644 include/uapi/linux/hytest.h $(DESTDIR)$(PREFIX)/include/linux/hytest.h
+	install -d $(DESTDIR)$(PREFIX)/include/linux
+	install -m 644 include/uapi/linux/*.h $(DESTDIR)$(PREFIX)/include/linux
 	install -D -m 644 scripts/99-hytest.rules $(DESTDIR)/etc/udev/rules.d/99-hytest.rules
 	install -d $(DESTDIR)$(PREFIX)/share/hytest/experiments
 	install -m 644 user/experiments/* $(DESTDIR)$(PREFIX)/share/hytest/experiments
 	install -d $(DESTDIR)/usr/src/hytest-$(VERSION)
 	cp -r Kbuild Makefile dkms.conf kmod include scripts $(DESTDIR)/usr/src/hytest-$(VERSION)
-	@echo "Module: dkms add hytest/$(VERSION) && dkms install hytest/$(VERSION)"
+	@echo "Modules: dkms add hytest/$(VERSION) && dkms install hytest/$(VERSION)"
 
 clean:
 	find $(O) -mindepth 1 -maxdepth 1 ! -name cache -exec rm -rf {} +

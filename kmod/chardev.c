@@ -187,6 +187,9 @@ static int watch(struct hytest_file *file, unsigned int cmd, union argument *arg
 		return get_params(file->loop, &argument->params, payload);
 	case HYTEST_IOC_GET_LOCK:
 		return hytest_look_at_lock(file->loop, &argument->lock);
+	case HYTEST_IOC_REWIND:
+		WRITE_ONCE(file->next_event, 0);
+		return 0;
 	default:
 		return -ENOTTY;
 	}

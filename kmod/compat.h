@@ -4,6 +4,7 @@
 #define HYTEST_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/iio/iio.h>
 #include <linux/mm.h>
 #include <linux/version.h>
 
@@ -29,5 +30,32 @@ static inline void hytest_restrict_mapping(struct vm_area_struct *vma)
 	vm_flags_mod(vma, set, VM_MAYWRITE);
 #endif
 }
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+/* Later kernels have a name for it, and more than one for some channels. */
+struct iio_scan_type {
+	char sign;
+	u8 realbits;
+	u8 storagebits;
+	u8 shift;
+	u8 repeat;
+	enum iio_endian endianness;
+};
+
+static_assert(sizeof(struct iio_scan_type) == sizeof_field(struct iio_chan_spec, scan_type));
+
+static inline const struct iio_scan_type *
+iio_get_current_scan_type(const struct iio_dev *indio_dev, const struct iio_chan_spec *chan)
+{
+	return (const struct iio_scan_type *)&chan->scan_type;
+}
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+static inline unsigned int iio_get_masklength(const struct iio_dev *indio_dev)
+{
+	return indio_dev->masklength;
+}
+#endif
 
 #endif

@@ -8,7 +8,7 @@
  *    file of the owner holds it. The kernel does not tell the module; but
  *    whoever tries it believes that no test is running, so the safe answer is
  *    a trip. A probe on the system call sees it; without it the attempt is
- *    still refused.
+ *    still refused. The log then says who holds the module.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,7 +22,7 @@
 #include <linux/user_namespace.h>
 #include <linux/uaccess.h>
 
-#include "hytest.h"
+#include "bind.h"
 
 #define REBOOT_TIMEOUT	(30 * HZ)
 
@@ -35,7 +35,7 @@ static int cpu_leaves(unsigned int cpu)
 
 		if (hytest_at_rest(loop) || loop->cpu != cpu)
 			continue;
-		pr_warn("%s is running on CPU %u, which stays online\n", loop->name, cpu);
+		pr_warn("%s is armed or running on CPU %u, which stays online\n", loop->name, cpu);
 		return -EBUSY;
 	}
 	return 0;
@@ -67,7 +67,7 @@ static int power_event(struct notifier_block *block, unsigned long event, void *
 		if (!loop)
 			return NOTIFY_OK;
 		WRITE_ONCE(hytest_going_down, false);
-		pr_warn("%s is running, no suspend\n", loop->name);
+		pr_warn("%s is armed or running, no suspend\n", loop->name);
 		return NOTIFY_BAD;
 	case PM_POST_SUSPEND:
 	case PM_POST_HIBERNATION:
@@ -90,9 +90,15 @@ static int reboot_event(struct notifier_block *block, unsigned long event, void 
 	WRITE_ONCE(hytest_going_down, true);
 	for (i = 0; i < hytest_n_loops; i++)
 		hytest_ask_to_rest(hytest_loops[i], HT_ACTION_RAMP);
-	for (i = 0; i < hytest_n_loops; i++)
-		wait_event_timeout(hytest_loops[i]->wait, hytest_at_rest(hytest_loops[i]),
-				   REBOOT_TIMEOUT);
+	for (i = 0; i < hytest_n_loops; i++) {
+		struct hytest_loop *loop = hytest_loops[i];
+
+		wait_event_timeout(loop->wait, hytest_at_rest(loop), REBOOT_TIMEOUT);
+		/* With the channels the last outputs go. */
+		mutex_lock(&loop->mutex);
+		hytest_let_go(loop);
+		mutex_unlock(&loop->mutex);
+	}
 	return NOTIFY_DONE;
 }
 
@@ -128,6 +134,26 @@ static bool may_remove_modules(void)
 	       current_user_ns() == &init_user_ns;
 }
 
+/* A probe may not sleep, and who asks gets the answer of the kernel anyway. */
+static void say_who_holds_us(struct work_struct *work)
+{
+	unsigned int i;
+
+	if (module_refcount(THIS_MODULE) <= 0)
+		return;
+	pr_info("not removed: open files and IIO devices hold it, %d in all\n",
+		module_refcount(THIS_MODULE));
+	for (i = 0; i < hytest_n_loops; i++) {
+		const u32 owner = READ_ONCE(hytest_loops[i]->status->owner);
+
+		if (owner)
+			pr_info("%s: process %u has control\n", hytest_loops[i]->name, owner);
+	}
+	hytest_say_who_holds_triggers();
+}
+
+static DECLARE_WORK(say_work, say_who_holds_us);
+
 static void removal_tried(const char __user *name)
 {
 	unsigned int i;
@@ -136,6 +162,7 @@ static void removal_tried(const char __user *name)
 		return;
 	for (i = 0; i < hytest_n_loops; i++)
 		hytest_trip(hytest_loops[i], HT_CAUSE_UNLOAD);
+	schedule_work(&say_work);
 }
 
 /* The probed function gets the registers of the system call. */
@@ -184,6 +211,7 @@ void hytest_unwatch_removal(void)
 	for (i = 0; i < ARRAY_SIZE(removal_probes); i++)
 		if (probing[i])
 			unregister_kprobe(&removal_probes[i]);
+	flush_work(&say_work);
 }
 
 #else

@@ -52,7 +52,12 @@ struct hytest_request {
 	struct ht_trip trip_cause;
 };
 
+struct hytest_binding;
 struct hytest_file;
+struct iio_trigger;
+
+/* A trigger serves so many devices as the kernel was built for, most often 2. */
+#define HYTEST_TRIGGERS	2
 
 struct hytest_loop {
 	struct miscdevice misc;
@@ -69,6 +74,11 @@ struct hytest_loop {
 	atomic64_t retired_bytes;	/* old rings that are still mapped */
 	unsigned int cpu;
 	u32 batches;			/* numbered since START */
+	struct iio_trigger *triggers[HYTEST_TRIGGERS];	/* hytestN.0, ...; for good */
+	struct hytest_binding *binding;	/* bind.h; changes only while nothing ticks */
+	struct ht_lock_view *refused;	/* n_interlocks: how they were when ARM refused */
+	bool has_refused;		/* and nothing has changed since */
+	struct work_struct rest_work;	/* unbinds when a run is over */
 
 	raw_spinlock_t lock;		/* see above */
 	bool ticking;			/* the timer runs */
@@ -90,6 +100,8 @@ struct hytest_loop {
 	u64 heartbeat_ns;		/* 0: none needed */
 	u64 last_heartbeat_ns;		/* written by the owner */
 	bool counted_safe;		/* the SAFE event was sent */
+	bool before_first;		/* the timer asks for the first scan */
+	struct ht_vitals vitals;
 
 	/* Readers are woken in three steps: any context, interrupt, worker. */
 	struct irq_work wake;
@@ -121,6 +133,8 @@ extern const struct file_operations hytest_fops;
 int hytest_load(struct hytest_loop *loop, struct hytest_load *load, void **image);
 int hytest_unload(struct hytest_loop *loop);
 int hytest_arm(struct hytest_loop *loop, struct hytest_arm *arm);
+/* Unbinds the channels of a loop that does not tick any more. */
+void hytest_let_go(struct hytest_loop *loop);
 int hytest_disarm(struct hytest_loop *loop);
 int hytest_start(struct hytest_loop *loop);
 int hytest_stop(struct hytest_loop *loop);
@@ -133,6 +147,7 @@ int hytest_take_control(struct hytest_loop *loop, struct hytest_file *file);
 void hytest_leave_control(struct hytest_loop *loop, struct hytest_file *file);
 /* In any context. */
 void hytest_trip(struct hytest_loop *loop, u32 cause);
+void hytest_trip_channel(struct hytest_loop *loop, u32 cause, u32 index);
 
 /* tick.c */
 enum hrtimer_restart hytest_tick(struct hrtimer *timer);
@@ -147,6 +162,7 @@ void hytest_status_end(struct hytest_loop *loop);
 void hytest_set_state(struct hytest_loop *loop, enum hytest_state state);
 void hytest_event(struct hytest_loop *loop, enum hytest_event_type type, u32 index, u64 value,
 		  u64 limit);
+void hytest_note_trip(struct hytest_loop *loop, const struct ht_trip *trip, u64 time_ns);
 void hytest_histogram_reset(struct hytest_histogram *histogram);
 void hytest_histogram_add(struct hytest_histogram *histogram, u64 ns);
 

@@ -9,8 +9,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "bind.h"
 #include "compat.h"
-#include "hytest.h"
 
 #define MAX_LOOPS	16
 /* How long removal waits for a ramp before it goes without. */
@@ -45,6 +45,18 @@ static void ask_to_wake(struct irq_work *work)
 	struct hytest_loop *loop = container_of(work, struct hytest_loop, wake);
 
 	queue_work(system_unbound_wq, &loop->wake_work);
+	if (READ_ONCE(loop->binding) && !READ_ONCE(loop->ticking))
+		queue_work(system_unbound_wq, &loop->rest_work);
+}
+
+/* The last tick was made, and no system call has come since. */
+static void let_go(struct work_struct *work)
+{
+	struct hytest_loop *loop = container_of(work, struct hytest_loop, rest_work);
+
+	mutex_lock(&loop->mutex);
+	hytest_let_go(loop);
+	mutex_unlock(&loop->mutex);
 }
 
 static void free_loop(struct hytest_loop *loop)
@@ -52,6 +64,7 @@ static void free_loop(struct hytest_loop *loop)
 	if (!loop)
 		return;
 	hytest_ring_retire(loop->ring);
+	vfree(loop->refused);
 	vfree(loop->core);
 	vfree(loop->image);
 	if (loop->fpu)
@@ -74,6 +87,7 @@ static struct hytest_loop *make_loop(unsigned int number)
 	init_waitqueue_head(&loop->wait);
 	init_irq_work(&loop->wake, ask_to_wake);
 	INIT_WORK(&loop->wake_work, wake_readers);
+	INIT_WORK(&loop->rest_work, let_go);
 	hytest_timer_setup(&loop->timer, hytest_tick);
 	loop->fpu = hytest_fpu_alloc();
 	loop->status = (struct hytest_status *)get_zeroed_page(GFP_KERNEL);
@@ -194,16 +208,15 @@ static int __init hytest_init(void)
 		pr_err("loops=%u must be 1 to %u\n", hytest_n_loops, MAX_LOOPS);
 		return -EINVAL;
 	}
-	ht_pause = hytest_fpu_pause;
-	ret = hytest_fpu_init();
-	if (ret)
-		return ret;
 	ret = make_loops();
 	if (ret)
 		return ret;
-	ret = hytest_guard_init();
+	ret = hytest_bind_init();
 	if (ret)
 		goto free;
+	ret = hytest_guard_init();
+	if (ret)
+		goto bind;
 	ret = register_loops();
 	if (ret)
 		goto guard;
@@ -211,11 +224,26 @@ static int __init hytest_init(void)
 	return 0;
 guard:
 	hytest_guard_exit();
+bind:
+	hytest_bind_exit();
 free:
 	free_loops();
 	return ret;
 }
 module_init(hytest_init);
+
+/* Nothing of it is at work any more: timer, wake-ups, channels. */
+static void put_away(struct hytest_loop *loop)
+{
+	await_rest(loop);
+	hrtimer_cancel(&loop->timer);
+	mutex_lock(&loop->mutex);
+	hytest_let_go(loop);
+	mutex_unlock(&loop->mutex);
+	irq_work_sync(&loop->wake);
+	cancel_work_sync(&loop->wake_work);
+	cancel_work_sync(&loop->rest_work);
+}
 
 static void __exit hytest_exit(void)
 {
@@ -225,15 +253,10 @@ static void __exit hytest_exit(void)
 	deregister(hytest_n_loops);
 	for (i = 0; i < hytest_n_loops; i++)
 		hytest_ask_to_rest(hytest_loops[i], HT_ACTION_RAMP);
-	for (i = 0; i < hytest_n_loops; i++) {
-		struct hytest_loop *loop = hytest_loops[i];
-
-		await_rest(loop);
-		hrtimer_cancel(&loop->timer);
-		irq_work_sync(&loop->wake);
-		cancel_work_sync(&loop->wake_work);
-	}
+	for (i = 0; i < hytest_n_loops; i++)
+		put_away(hytest_loops[i]);
 	hytest_guard_exit();
+	hytest_bind_exit();
 	free_loops();
 }
 module_exit(hytest_exit);

@@ -45,6 +45,22 @@ void hytest_event(struct hytest_loop *loop, enum hytest_event_type type, u32 ind
 	irq_work_queue(&loop->wake);
 }
 
+/* The state, its reason and the event. Within begin and end. */
+void hytest_note_trip(struct hytest_loop *loop, const struct ht_trip *trip, u64 time_ns)
+{
+	hytest_set_state(loop, HYTEST_TRIPPED);
+	loop->status->trip = (struct hytest_trip){
+		.cause = trip->cause,
+		.index = trip->index,
+		.tick = loop->tick,
+		.time_ns = time_ns,
+		.value = trip->value,
+		.limit = trip->limit,
+	};
+	hytest_event(loop, HYTEST_EVENT_TRIPPED, trip->cause << 16 | trip->index, trip->value,
+		     trip->limit);
+}
+
 void hytest_histogram_reset(struct hytest_histogram *histogram)
 {
 	memset(histogram, 0, sizeof(*histogram));

@@ -5,6 +5,10 @@
  * Tick k is due at start + k * period, whatever happened before. A tick that
  * comes so late that others were due in the meantime is the latest of them;
  * the others are counted as missed.
+ *
+ * A loop that is bound to channels ticks while it is armed, too, in order to
+ * watch its inputs; such ticks have no number and leave no record. A period
+ * before the first tick the timer fires once to ask for the first scan.
  */
 #include <linux/irqflags.h>
 #include <linux/ktime.h>
@@ -13,8 +17,8 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
+#include "bind.h"
 #include "compat.h"
-#include "hytest.h"
 
 #define MAX_CONGESTION	64	/* ticks, twice */
 
@@ -51,23 +55,48 @@ static u32 skip_missed(struct hytest_loop *loop, u64 now)
 	if (now < loop->due_ns + period)
 		return 0;
 	missed = div64_u64(now - loop->due_ns, period);
-	loop->tick += missed;
+	if (hytest_state(loop) != HYTEST_ARMED)
+		loop->tick += missed;
 	loop->due_ns += missed * period;
 	return min_t(u64, missed, U32_MAX);
 }
 
-/* Before the step: what the world outside asks for. Locked, in the guard. */
-static void take_requests(struct hytest_loop *loop, u64 now, u32 missed)
+/* How the loop is, as far as the tick knows it; the binding adds the rest. */
+static void take_pulse(struct hytest_loop *loop, u64 now, u32 missed)
 {
-	const struct ht_image_header *h = header_of(loop);
-	struct hytest_request *request = &loop->request;
 	const u64 beat = READ_ONCE(loop->last_heartbeat_ns);
 
-	if (loop->heartbeat_ns && now > beat && now - beat > loop->heartbeat_ns &&
-	    hytest_state(loop) != HYTEST_TRIPPED)
-		ask_trip(loop, HT_CAUSE_HEARTBEAT, (now - beat) / NSEC_PER_MSEC, h->heartbeat_ms);
-	if (h->missed_ticks && missed >= h->missed_ticks && hytest_state(loop) != HYTEST_TRIPPED)
+	/* An owner need not call before START. */
+	loop->vitals.silence_ns = 0;
+	if (hytest_state(loop) != HYTEST_ARMED && now > beat)
+		loop->vitals.silence_ns = now - beat;
+	loop->vitals.missed = missed;
+}
+
+/* What only a run has to answer for. Locked, in the guard. */
+static void check_duties(struct hytest_loop *loop)
+{
+	const struct ht_image_header *h = header_of(loop);
+	const u64 silence = loop->vitals.silence_ns;
+	const u32 missed = loop->vitals.missed;
+
+	if (missed) {
+		loop->status->missed += missed;
+		hytest_event(loop, HYTEST_EVENT_MISSED, 0, missed, 0);
+	}
+	if (hytest_state(loop) == HYTEST_TRIPPED)
+		return;
+	if (loop->heartbeat_ns && silence > loop->heartbeat_ns)
+		ask_trip(loop, HT_CAUSE_HEARTBEAT, silence / NSEC_PER_MSEC, h->heartbeat_ms);
+	if (h->missed_ticks && missed >= h->missed_ticks)
 		ask_trip(loop, HT_CAUSE_MISSED, missed, h->missed_ticks);
+}
+
+/* Before the step: what the world outside asks for. Locked, in the guard. */
+static void take_requests(struct hytest_loop *loop)
+{
+	struct hytest_request *request = &loop->request;
+
 	if (request->batch && loop->tick >= request->batch_tick) {
 		request->batch = false;
 		ht_program_commit(ht_loop_program(loop->core));
@@ -91,22 +120,12 @@ static void take_requests(struct hytest_loop *loop, u64 now, u32 missed)
 	}
 }
 
-static void note_trip(struct hytest_loop *loop)
+static void note_trip(struct hytest_loop *loop, enum hytest_state before)
 {
-	const struct ht_trip *trip = ht_loop_first_trip(loop->core);
-
-	loop->status->trip = (struct hytest_trip){
-		.cause = trip->cause,
-		.index = trip->index,
-		.tick = loop->tick,
-		.time_ns = loop->due_ns,
-		.value = trip->value,
-		.limit = trip->limit,
-	};
+	hytest_note_trip(loop, ht_loop_first_trip(loop->core), loop->due_ns);
 	loop->request.batch = false;
-	loop->post_trip = header_of(loop)->post_trip_ticks;
-	hytest_event(loop, HYTEST_EVENT_TRIPPED, trip->cause << 16 | trip->index, trip->value,
-		     trip->limit);
+	/* Nothing has moved before START: there is nothing to record. */
+	loop->post_trip = before == HYTEST_ARMED ? 0 : header_of(loop)->post_trip_ticks;
 }
 
 /*
@@ -131,10 +150,8 @@ static bool follow_core(struct hytest_loop *loop)
 		hytest_event(loop, HYTEST_EVENT_STOPPED, 0, 0, 0);
 		return true;
 	case HT_MODE_TRIPPED:
-		if (before != HYTEST_TRIPPED) {
-			hytest_set_state(loop, HYTEST_TRIPPED);
-			note_trip(loop);
-		}
+		if (before != HYTEST_TRIPPED)
+			note_trip(loop, before);
 		if (!loop->status->safe)
 			return false;
 		if (!loop->counted_safe) {
@@ -168,7 +185,6 @@ static void check_deadline(struct hytest_loop *loop, u64 lateness, u64 step)
 {
 	const struct ht_image_header *h = header_of(loop);
 
-	check_congestion(loop, lateness + step);
 	if (lateness + step <= h->deadline_ns) {
 		loop->late_in_row = 0;
 		return;
@@ -180,26 +196,36 @@ static void check_deadline(struct hytest_loop *loop, u64 lateness, u64 step)
 		ask_trip(loop, HT_CAUSE_DEADLINE, lateness + step, h->deadline_ns);
 }
 
-/* The program, alone: others can see that it is at work. */
+/*
+ * From the inputs to the outputs: others can see that it is at work. Before
+ * START the record is only made room for.
+ */
 static void step_core(struct hytest_loop *loop, struct hytest_record *record)
 {
 	WRITE_ONCE(record->sequence, 0);
 	WRITE_ONCE(loop->step_sequence, loop->step_sequence + 1);
 	smp_wmb();	/* both before anything changes */
+	if (loop->binding)
+		hytest_take_inputs(loop->binding, loop->core, &loop->vitals);
+	ht_loop_vitals(loop->core, &loop->vitals);
 	ht_loop_tick(loop->core, loop->tick, (double *)record->value);
+	if (loop->binding)
+		hytest_leave_outputs(loop->binding, loop->core);
 	smp_wmb();	/* all changes before it is even again */
 	WRITE_ONCE(loop->step_sequence, loop->step_sequence + 1);
 }
 
-static void write_record(struct hytest_loop *loop, struct hytest_record *record, u32 missed,
-			 u64 lateness, u64 step)
+static void write_record(struct hytest_loop *loop, struct hytest_record *record, u64 lateness,
+			 u64 step)
 {
 	record->tick = loop->tick;
 	record->time_ns = loop->due_ns;
 	record->lateness_ns = min_t(u64, lateness, U32_MAX);
 	record->step_ns = min_t(u64, step, U32_MAX);
 	record->batch = loop->status->batch;
-	record->missed = missed;
+	record->missed = loop->vitals.missed;
+	record->scan_age = loop->vitals.scan_age;
+	record->write_age = loop->vitals.write_age;
 	record->state = hytest_state(loop);
 	/* The tick that ends a soft stop still belongs to it. */
 	if (record->state == HYTEST_LOADED)
@@ -209,23 +235,38 @@ static void write_record(struct hytest_loop *loop, struct hytest_record *record,
 	smp_store_release(&record->sequence, ++loop->head);
 }
 
+/* A tick of a run: what is kept of it. Locked, in the guard. */
+static void keep_tick(struct hytest_loop *loop, struct hytest_record *record, u64 lateness,
+		      u64 step)
+{
+	struct hytest_status *status = loop->status;
+
+	write_record(loop, record, lateness, step);
+	hytest_histogram_add(&status->lateness, lateness);
+	hytest_histogram_add(&status->step, step);
+	check_deadline(loop, lateness, step);
+	loop->tick++;
+	status->tick = loop->tick;
+	status->head = loop->head;
+	status->lost_scans = loop->vitals.lost_scans;
+	if (loop->vitals.write_age)
+		status->failed_writes++;
+}
+
 /* Inside the guard. Returns whether this was the last tick. */
 static bool tick_in_guard(struct hytest_loop *loop, u64 now)
 {
 	struct hytest_record *record = hytest_ring_slot(loop->ring, loop->head);
-	struct hytest_status *status = loop->status;
+	const bool armed = hytest_state(loop) == HYTEST_ARMED;
 	u64 lateness, step;
-	u32 missed;
 	bool last;
 
 	raw_spin_lock(&loop->lock);
 	hytest_status_begin(loop);
-	missed = skip_missed(loop, now);
-	if (missed) {
-		status->missed += missed;
-		hytest_event(loop, HYTEST_EVENT_MISSED, 0, missed, 0);
-	}
-	take_requests(loop, now, missed);
+	take_pulse(loop, now, skip_missed(loop, now));
+	if (!armed)
+		check_duties(loop);
+	take_requests(loop);
 	hytest_status_end(loop);
 	raw_spin_unlock(&loop->lock);
 
@@ -236,14 +277,11 @@ static bool tick_in_guard(struct hytest_loop *loop, u64 now)
 	lateness = now > loop->due_ns ? now - loop->due_ns : 0;
 	step = ktime_get_ns() - now;
 	last = follow_core(loop);
-	write_record(loop, record, missed, lateness, step);
-	hytest_histogram_add(&status->lateness, lateness);
-	hytest_histogram_add(&status->step, step);
-	check_deadline(loop, lateness, step);
-	loop->tick++;
+	check_congestion(loop, lateness + step);
+	if (!armed)
+		keep_tick(loop, record, lateness, step);
+	loop->vitals.step_ns = lateness + step;
 	loop->due_ns += header_of(loop)->period_ns;
-	status->tick = loop->tick;
-	status->head = loop->head;
 	if (last)
 		loop->ticking = false;
 	hytest_status_end(loop);
@@ -251,15 +289,23 @@ static bool tick_in_guard(struct hytest_loop *loop, u64 now)
 	return last;
 }
 
+/* Whoever unbinds after the last tick waits for the timer first. */
 enum hrtimer_restart hytest_tick(struct hrtimer *timer)
 {
 	struct hytest_loop *loop = container_of(timer, struct hytest_loop, timer);
+	struct hytest_binding *binding = loop->binding;
 	u64 now = ktime_get_ns();
-	bool last;
+	bool last = false;
 
-	hytest_fpu_enter(loop->fpu);
-	last = tick_in_guard(loop, now);
-	hytest_fpu_leave(loop->fpu);
+	if (loop->before_first) {
+		loop->before_first = false;
+	} else {
+		hytest_fpu_enter(loop->fpu);
+		last = tick_in_guard(loop, now);
+		hytest_fpu_leave(loop->fpu);
+	}
+	if (binding)
+		hytest_fire(binding);
 	if (last) {
 		irq_work_queue(&loop->wake);
 		return HRTIMER_NORESTART;
@@ -333,8 +379,11 @@ int hytest_measure(struct hytest_loop *loop, unsigned int cpu, u32 ticks, u32 bu
 static void start_here(void *argument)
 {
 	struct hytest_loop *loop = argument;
+	u64 begin = loop->due_ns;
 
-	hrtimer_start(&loop->timer, ns_to_ktime(loop->due_ns), HRTIMER_MODE_ABS_PINNED_HARD);
+	if (loop->before_first)
+		begin -= header_of(loop)->period_ns;
+	hrtimer_start(&loop->timer, ns_to_ktime(begin), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 /* When a loop that starts now has its first tick. */
@@ -348,5 +397,6 @@ u64 hytest_first_tick(u64 period_ns)
 /* With the CPUs held online and that of the loop among them: cannot fail. */
 void hytest_start_timer(struct hytest_loop *loop)
 {
+	loop->before_first = loop->binding;
 	smp_call_function_single(loop->cpu, start_here, loop, 1);
 }

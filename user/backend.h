@@ -24,6 +24,11 @@ struct hytest_backend {
 	/* See hytest_read_events() and hytest_wait(). */
 	int (*events)(struct hytest_loop *loop, struct hytest_event *events, size_t n);
 	int (*wait)(struct hytest_loop *loop, uint64_t timeout_ns);
+	/* Only of the simulation, else NULL: see hytest_sim_add_rig(), hytest_sim_fault(). */
+	int (*add_rig)(struct hytest_loop *loop, const char *name, const void *image, size_t size,
+		       struct hytest_refusal *refusal);
+	int (*fault)(struct hytest_loop *loop, const char *rig, const char *line, char *text,
+		     size_t size);
 };
 
 /* A backend puts its own data behind it. */

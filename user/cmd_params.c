@@ -63,10 +63,13 @@ static int open_sim(struct session *s)
 	s->experiment = hytest_experiment_read(o->file, o->set, o->n_set, &message);
 	if (!s->experiment)
 		return hytest_fail(o, HYTEST_EXIT_USAGE, "%s", message.text);
+	image = hytest_experiment_image(s->experiment, &size);
+	if (!image)
+		return hytest_fail(o, HYTEST_EXIT_USAGE,
+				   "%s has rigs only and no loop with parameters", o->file);
 	s->loop = hytest_open_sim();
 	if (!s->loop)
 		return hytest_fail(o, HYTEST_EXIT_FAILED, "no memory");
-	image = hytest_experiment_image(s->experiment, &size);
 	if (hytest_take_control(s->loop) || hytest_load(s->loop, image, size))
 		return fail_loop(s);
 	return -1;

@@ -13,14 +13,17 @@
 #include <unistd.h>
 
 #include "../kmod/core/loop.h"
+#include "blackbox.h"
 #include "commands.h"
 #include "experiment.h"
 #include "heartbeat.h"
+#include "iio_triggers.h"
 #include "json.h"
 #include "libhytest.h"
 #include "log.h"
 #include "options.h"
 #include "report.h"
+#include "words.h"
 
 #define DRY_TICKS	1000
 #define RECORDS		1024		/* copied at a time */
@@ -42,10 +45,19 @@ static const struct hytest_usage usage = {
 	"  --log F              write an HDF5 log; F must not exist\n"
 	"  --realtime           sim only: as fast as the clock, not as fast as possible\n"
 	"  --set PATH=VALUE     override a value of FILE, any number of times\n"
+	"  --black-box DIR      after a trip the last seconds, cause and events are saved\n"
+	"                       in DIR, made if absent; default $HYTEST_BLACK_BOX, or else\n"
+	"                       /var/lib/hytest/black-box; sim: only if DIR is given\n"
+	"  --no-black-box       save nothing\n"
+	"\n"
+	"Inputs and outputs are bound to the IIO devices that FILE names (hytest devices\n"
+	"shows them; hytest rig FILE makes simulated ones); for the time of the run devices\n"
+	"that are scanned get the loop's trigger. In sim the rigs of FILE stand in for them.\n"
 	"\n"
 	"Example: hytest run user/experiments/first-loop.cfg --backend sim --seconds 10 \\\n"
 	"                    --log run.h5 --set loop.rate=2000\n",
-	.takes = HYTEST_TAKES_SET | HYTEST_TAKES_BACKEND | HYTEST_TAKES_DEVICE | HYTEST_TAKES_RUN,
+	.takes = HYTEST_TAKES_SET | HYTEST_TAKES_BACKEND | HYTEST_TAKES_DEVICE |
+		 HYTEST_TAKES_RUN | HYTEST_TAKES_BLACK_BOX,
 	.min_arguments = 1,
 	.max_arguments = 1,
 };
@@ -60,6 +72,7 @@ struct run {
 	struct hytest_reader *reader;
 	struct hytest_log *log;
 	struct hytest_heart *heart;
+	struct hytest_triggers *triggers;
 	unsigned char *records;
 	struct hytest_status status;
 
@@ -76,6 +89,7 @@ struct run {
 	uint64_t begin_ns;	/* real time */
 	uint64_t progress_ns;
 	char failure[512];	/* why the run was stopped before its time */
+	char *black_box;	/* path of what was saved */
 };
 
 static volatile sig_atomic_t interrupts;	/* SIGINT */
@@ -159,6 +173,10 @@ static int prepare(struct run *run)
 		return hytest_fail(o, HYTEST_EXIT_USAGE,
 				   "--realtime is for --backend sim: the kernel always is");
 	run->image = hytest_experiment_image(run->experiment, &run->image_size);
+	if (!run->image)
+		return hytest_fail(o, HYTEST_EXIT_USAGE,
+				   "%s has rigs only and no loop to run: hytest rig %s makes them",
+				   o->arguments[0], o->arguments[0]);
 	run->header = run->image;
 	run->n_scheduled = hytest_experiment_schedule(run->experiment, &run->scheduled);
 	seconds = o->seconds < 0 ? hytest_experiment_duration(run->experiment) : o->seconds;
@@ -172,6 +190,25 @@ static int prepare(struct run *run)
 	return run->records ? -1 : hytest_fail(o, HYTEST_EXIT_FAILED, "no memory for records");
 }
 
+/* A rehearsal leaves a black box only where it is told to. */
+static void save_black_box(struct run *run)
+{
+	const struct hytest_options *o = run->options;
+	enum hytest_black_box_result result;
+	struct hytest_black_box box;
+
+	if (o->no_black_box || (o->sim && !o->black_box))
+		return;
+	result = hytest_black_box_save(run->loop, o->black_box, &box);
+	if (result == HYTEST_BLACK_BOX_FAILED) {
+		fprintf(stderr, "hytest: %s\n", box.message.text);
+		return;
+	}
+	run->black_box = strdup(box.path);
+	if (result == HYTEST_BLACK_BOX_SAVED)
+		fprintf(stderr, "hytest: black box saved: %s\n", box.path);
+}
+
 /* A loop that tripped stays so until somebody has understood why. */
 static int refuse_tripped(struct run *run)
 {
@@ -180,6 +217,9 @@ static int refuse_tripped(struct run *run)
 	size_t size;
 	int status;
 
+	/* Its supervisor may have died. */
+	hytest_black_box_wait(run->loop);
+	save_black_box(run);
 	if (hytest_get_image(run->loop, &image, &size))
 		image = NULL;
 	hytest_trip_text(image, &run->status.trip, text, sizeof(text));
@@ -188,6 +228,18 @@ static int refuse_tripped(struct run *run)
 			     "the loop is tripped: %s; acknowledge it with hytest ack --device %u",
 			     text, run->options->device);
 	return status;
+}
+
+/* In sim the rigs of the file stand in for devices. -1: go on. */
+static int add_rigs(struct run *run)
+{
+	const struct hytest_rig_program *rigs;
+	size_t i, n = hytest_experiment_rigs(run->experiment, &rigs);
+
+	for (i = 0; i < n; i++)
+		if (hytest_sim_add_rig(run->loop, rigs[i].name, rigs[i].image, rigs[i].size))
+			return fail_loop(run);
+	return -1;
 }
 
 /* Up to the loaded program. -1: go on. */
@@ -203,6 +255,8 @@ static int load(struct run *run)
 		return fail_loop(run);
 	if (run->status.state == HYTEST_TRIPPED)
 		return refuse_tripped(run);
+	if (o->sim && add_rigs(run) >= 0)
+		return HYTEST_EXIT_FAILED;
 	if (hytest_load(run->loop, run->image, run->image_size))
 		return fail_loop(run);
 	run->reader = hytest_reader_new(run->loop);
@@ -268,14 +322,60 @@ static int begin(struct run *run)
 	return -1;
 }
 
+/* -1: go on. */
+static int assign_triggers(struct run *run)
+{
+	struct hytest_message message;
+
+	if (run->options->sim)
+		return -1;
+	run->triggers = hytest_triggers_assign(run->options->device, run->image, &message);
+	if (run->triggers)
+		return -1;
+	return hytest_fail(run->options, HYTEST_EXIT_FAILED, "%s", message.text);
+}
+
+/* The error line may not have room for all of them. */
+static void list_unhealthy(const struct run *run, const struct hytest_arm *arm)
+{
+	struct hytest_lock lock;
+	char text[256];
+	uint32_t i;
+
+	for (i = 0; i < run->header->n_interlocks; i++) {
+		if (!(arm->unhealthy[i / 64] >> i % 64 & 1) || hytest_get_lock(run->loop, i, &lock))
+			continue;
+		hytest_lock_text(run->image, i, lock.value, lock.limit, text, sizeof(text));
+		fprintf(stderr, "  interlock %s\n", text);
+	}
+}
+
+/* -1: go on. */
+static int arm(struct run *run)
+{
+	struct hytest_arm arm;
+	int result, status;
+
+	status = assign_triggers(run);
+	if (status >= 0)
+		return status;
+	result = hytest_arm(run->loop, choose_cpu(run), DRY_TICKS, &arm);
+	if (!result)
+		return -1;
+	status = fail_loop(run);
+	if (result == -EPERM)
+		list_unhealthy(run, &arm);
+	return status;
+}
+
 /* From the loaded program to the first tick. -1: go on. */
 static int start(struct run *run)
 {
-	struct hytest_arm arm;
 	int status;
 
-	if (hytest_arm(run->loop, choose_cpu(run), DRY_TICKS, &arm))
-		return fail_loop(run);
+	status = arm(run);
+	if (status >= 0)
+		return status;
 	status = create_log(run);
 	if (status >= 0)
 		return status;
@@ -374,18 +474,6 @@ static void follow_signals(struct run *run)
 	}
 }
 
-static bool is_held(const struct run *run)
-{
-	const struct hytest_trip *trip = &run->status.trip;
-	struct ht_image image;
-
-	if (run->status.state != HYTEST_TRIPPED || trip->cause != HT_CAUSE_INTERLOCK)
-		return false;
-	ht_image_open(&image, run->image);
-	return trip->index < image.header->n_interlocks &&
-	       image.interlocks[trip->index].action == HT_ACTION_HOLD;
-}
-
 static bool has_ended(const struct run *run)
 {
 	const struct hytest_status *s = &run->status;
@@ -397,7 +485,8 @@ static bool has_ended(const struct run *run)
 	if (s->safe)
 		return run->quiet_ns >= QUIET_NS && run->quiet_ns >= 3 * s->period_ns;
 	/* Outputs that are held never become safe by themselves. */
-	return is_held(run) && s->tick > s->trip.tick + run->header->post_trip_ticks;
+	return hytest_is_held(run->image, s) &&
+	       s->tick > s->trip.tick + run->header->post_trip_ticks;
 }
 
 static void show_progress(struct run *run)
@@ -520,7 +609,8 @@ static void print_summary(const struct run *run)
 	hytest_trip_text(run->image, &s->trip, trip, sizeof(trip));
 	fprintf(stderr, "hytest: tripped: %s\n", trip);
 	fprintf(stderr, "hytest: outputs are %s\n", s->safe ? "safe" :
-		is_held(run) ? "held; hytest ack takes them to safe" : "not safe yet");
+		hytest_is_held(run->image, s) ? "held; hytest ack takes them to safe" :
+						"not safe yet");
 }
 
 static void print_json(const struct run *run, int status)
@@ -544,6 +634,8 @@ static void print_json(const struct run *run, int status)
 	json_number(json, "seconds", s->tick * (s->period_ns * 1e-9));
 	json_unsigned(json, "missed", s->missed);
 	json_unsigned(json, "overruns", s->overruns);
+	json_unsigned(json, "lost_scans", s->lost_scans);
+	json_unsigned(json, "failed_writes", s->failed_writes);
 	json_unsigned(json, "batches", s->batch);
 	json_unsigned(json, "records", run->n_records);
 	json_unsigned(json, "lost_records", hytest_reader_lost(run->reader));
@@ -551,6 +643,7 @@ static void print_json(const struct run *run, int status)
 	json_unsigned(json, "budget_ns", s->budget_ns);
 	json_unsigned(json, "dry_worst_ns", s->dry_worst_ns);
 	json_string(json, "log", run->options->log);
+	json_string(json, "black_box", run->black_box);
 	hytest_json_trip(json, "trip", run->image, &s->trip);
 	hytest_json_histogram(json, "lateness", &s->lateness);
 	hytest_json_histogram(json, "step", &s->step);
@@ -568,11 +661,28 @@ static int finish(struct run *run)
 		fprintf(stderr, "hytest: %s\n", run->failure);
 		status = HYTEST_EXIT_FAILED;
 	}
-	if (run->status.state == HYTEST_TRIPPED)
+	if (run->status.state == HYTEST_TRIPPED) {
 		status = HYTEST_EXIT_TRIPPED;
+		save_black_box(run);
+	}
 	if (run->options->json)
 		print_json(run, status);
 	return status;
+}
+
+/* An armed loop watches its inputs and may trip before it is started. */
+static int tripped_early(struct run *run, int status)
+{
+	char trip[256];
+
+	if (hytest_get_status(run->loop, &run->status) || run->status.state != HYTEST_TRIPPED)
+		return status;
+	hytest_trip_text(run->image, &run->status.trip, trip, sizeof(trip));
+	fprintf(stderr, "hytest: tripped while armed: %s\n", trip);
+	if (!run->options->sim)
+		hytest_black_box_wait(run->loop);
+	save_black_box(run);
+	return HYTEST_EXIT_TRIPPED;
 }
 
 static int run_experiment(struct run *run)
@@ -587,7 +697,7 @@ static int run_experiment(struct run *run)
 		return status;
 	status = start(run);
 	if (status >= 0)
-		return status;
+		return tripped_early(run, status);
 	record(run);
 	return finish(run);
 }
@@ -603,10 +713,12 @@ static void clean_up(struct run *run)
 	if (run->loop && !hytest_get_status(run->loop, &run->status) &&
 	    run->status.state == HYTEST_ARMED)
 		hytest_disarm(run->loop);
+	hytest_triggers_restore(run->triggers);
 	hytest_reader_free(run->reader);
 	hytest_close(run->loop);
 	hytest_experiment_free(run->experiment);
 	free(run->records);
+	free(run->black_box);
 }
 
 int hytest_cmd_run(int argc, char **argv)

@@ -14,6 +14,7 @@
 #include "libhytest.h"
 #include "options.h"
 #include "report.h"
+#include "words.h"
 
 static const struct hytest_usage usage = {
 	.command = "status",
@@ -57,18 +58,15 @@ static int look(struct view *view)
 
 static void print_locks(FILE *out, const struct view *view)
 {
-	const struct ht_image_interlock *l;
 	struct hytest_lock lock;
+	char text[256];
 	uint32_t i;
 
 	for (i = 0; i < view->image.header->n_interlocks; i++) {
-		l = &view->image.interlocks[i];
 		if (hytest_get_lock(view->loop, i, &lock))
 			continue;
-		fprintf(out, "  interlock  %-20s %s, %.6g, limit %.6g %s%s\n", l->name,
-			lock.healthy ? "healthy" : "VIOLATED", hytest_double(lock.value),
-			hytest_double(lock.limit), view->image.signals[l->signal].unit,
-			l->kind == HT_LOCK_RATE ? "/s" : "");
+		hytest_lock_text(view->image_bytes, i, lock.value, lock.limit, text, sizeof(text));
+		fprintf(out, "  interlock  %s %s\n", lock.healthy ? "healthy " : "VIOLATED", text);
 	}
 }
 
@@ -80,6 +78,14 @@ static void print_program(FILE *out, const struct view *view)
 		" bytes with its ring\n", s->program, 1e9 / s->period_ns,
 		view->image.header->n_signals, view->image.header->n_blocks,
 		(uint64_t)view->info.loop_bytes);
+	if (s->bound_inputs || s->bound_outputs)
+		fprintf(out, "  bound      %u of %u inputs, %u of %u outputs\n", s->bound_inputs,
+			view->image.header->n_inputs, s->bound_outputs,
+			view->image.header->n_outputs);
+	if (s->bound_inputs || s->bound_outputs || s->lost_scans || s->failed_writes)
+		fprintf(out, "  channels   %" PRIu64 " scans lost, %" PRIu64
+			" writes failed since the start\n", (uint64_t)s->lost_scans,
+			(uint64_t)s->failed_writes);
 	fprintf(out, "  ticks      %" PRIu64 ", %" PRIu64 " missed, %" PRIu64
 		" overruns, batch %u in force\n", (uint64_t)s->tick, (uint64_t)s->missed,
 		(uint64_t)s->overruns, s->batch);
@@ -114,7 +120,7 @@ static void print_view(FILE *out, const struct view *view)
 static void json_locks(struct json *json, const struct view *view)
 {
 	const struct ht_image_interlock *l;
-	char unit[HT_UNIT_LEN + 2];
+	char subject[3 * HT_NAME_LEN], unit[HT_UNIT_LEN + 8];
 	struct hytest_lock lock;
 	uint32_t i;
 
@@ -129,8 +135,10 @@ static void json_locks(struct json *json, const struct view *view)
 		json_unsigned(json, "violated_ticks", lock.violated_ticks);
 		json_number(json, "value", hytest_double(lock.value));
 		json_number(json, "limit", hytest_double(lock.limit));
-		snprintf(unit, sizeof(unit), "%s%s", view->image.signals[l->signal].unit,
-			 l->kind == HT_LOCK_RATE ? "/s" : "");
+		hytest_lock_subject(view->image_bytes, i, subject, sizeof(subject), unit,
+				    sizeof(unit));
+		json_string(json, "kind", hytest_lock_kind_text(l->kind));
+		json_string(json, "subject", subject);
 		json_string(json, "unit", unit);
 		json_object_end(json);
 	}
@@ -155,6 +163,10 @@ static void json_view(struct json *json, const struct view *view)
 	json_unsigned(json, "ticks", s->tick);
 	json_unsigned(json, "missed", s->missed);
 	json_unsigned(json, "overruns", s->overruns);
+	json_unsigned(json, "lost_scans", s->lost_scans);
+	json_unsigned(json, "failed_writes", s->failed_writes);
+	json_unsigned(json, "bound_inputs", s->bound_inputs);
+	json_unsigned(json, "bound_outputs", s->bound_outputs);
 	json_unsigned(json, "batch", s->batch);
 	json_unsigned(json, "cpu", s->cpu);
 	json_unsigned(json, "budget_ns", s->budget_ns);

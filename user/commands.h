@@ -14,9 +14,12 @@ enum hytest_exit {
 };
 
 int hytest_cmd_ack(int argc, char **argv);
+int hytest_cmd_black_box(int argc, char **argv);
 int hytest_cmd_check(int argc, char **argv);
+int hytest_cmd_devices(int argc, char **argv);
 int hytest_cmd_params(int argc, char **argv);
 int hytest_cmd_replay(int argc, char **argv);
+int hytest_cmd_rig(int argc, char **argv);
 int hytest_cmd_run(int argc, char **argv);
 int hytest_cmd_status(int argc, char **argv);
 int hytest_cmd_trip(int argc, char **argv);

@@ -21,6 +21,8 @@
  *		deadline = 1.0;		# part of the period for lateness + execution
  *		deadline_ticks = 1;	# so many late ticks in a row trip
  *		missed_ticks = 1;	# so many missed ticks in a row trip; 0: never
+ *		scan_ticks = 2;		# so many ticks without a new scan trip
+ *		write_ticks = 2;	# so many ticks with outputs not written trip
  *		soft_start = 1.0;	# s, outputs fade in
  *		soft_stop = 1.0;	# s, outputs fade out
  *		history = 10.0;		# s that the ring of records holds
@@ -29,13 +31,30 @@
  *
  * Measured signals; initial is the value before the first measurement:
  *
- *	inputs = ( { signal = "F"; unit = "N"; initial = 0.0; } );
+ *	inputs = ( { signal = "F"; unit = "N"; initial = 0.0;
+ *		     device = "table"; channel = "force"; gain = 2.0; },
+ *		   { signal = "door"; gpio = "gpio-mockup-A"; line = 3; } );
+ *
+ * device is the name or label of an IIO device, channel a label of its or what
+ * libiio calls it (voltage0). Without device the channel is looked up in the
+ * device tree (io-channel-names). poll = true reads it by itself although the
+ * device could scan. A GPIO line is 0 or 1: the label of its chip and a number,
+ * or gpio = "" and line = "NAME" for NAME-gpios of the device tree. With none of
+ * these a signal is bound to nothing and keeps its initial value.
+ *
+ * What the device measures, or gets, is in SI units (V, A, m/s^2, ...), and
+ *
+ *	signal = sign * gain * world + offset
+ *
+ * with gain 1, offset 0 and sign 1 (or -1) unless given.
  *
  * Commanded signals. min, max and ramp (1/s, towards safe after a trip) are
- * required; safe is 0 and slew (1/s while running) unlimited unless given:
+ * required; safe is 0 and slew (1/s while running) unlimited unless given.
+ * device, channel, gain, offset and sign are as above:
  *
  *	outputs = ( { signal = "y"; safe = 0.0; min = -0.05; max = 0.05;
- *		      slew = 1.0; ramp = 0.1; } );
+ *		      slew = 1.0; ramp = 0.1;
+ *		      device = "table"; channel = "position-command"; gain = 0.01; } );
  *
  * Blocks in any order: they are sorted so that each runs after those whose
  * outputs it reads. Fields are those of the type (hytest check --blocks).
@@ -47,13 +66,28 @@
  * A block with a table may read it from a text file beside this one, columns
  * counted from 1, one for each output: file = "quake.txt"; columns = [2];
  *
- * Interlocks trip the loop. delay is in ticks, action ramp, hold or cut:
+ * Interlocks trip the loop. delay is in ticks, action ramp, hold or cut. With
+ * latch = true (the preset) one trips while the loop is armed, too; without it
+ * holds START up as long as it is violated:
  *
  *	interlocks = (
  *		{ name = "stroke"; kind = "range"; signal = "y"; low = -0.04; high = 0.04; },
  *		{ name = "speed"; kind = "rate"; signal = "y"; high = 0.5; delay = 2; },
  *		{ name = "sync"; kind = "difference"; signal = "ya"; other = "y"; high = 1e-3; },
- *		{ name = "power"; kind = "rms"; signal = "F"; high = 5.0; window = 0.2; } );
+ *		{ name = "power"; kind = "rms"; signal = "F"; high = 5.0; window = 0.2; },
+ *
+ * A line that must be high, which is at least low (0.5); action of an estop is
+ * cut unless given:
+ *
+ *		{ name = "guard"; kind = "enable"; signal = "door"; latch = false; },
+ *		{ name = "button"; kind = "estop"; signal = "button"; },
+ *
+ * These watch the loop itself, on top of the protections of the group loop.
+ * high is in ticks for scan (age of the newest scan), write (in a row without
+ * success) and missed, in scans for lost (since the start), and in seconds for
+ * step (lateness + execution of a tick) and heartbeat (silence of the owner):
+ *
+ *		{ name = "stale"; kind = "scan"; high = 0; delay = 1; action = "hold"; } );
  *
  * Signals of each record, all if absent; inputs are always in it:
  *
@@ -62,6 +96,23 @@
  * Parameters that change together on a tick, at so many seconds:
  *
  *	changes = ( { at = 2.0; set = ["drive.omega = 13", "drive.cos[0] = 2*a"]; } );
+ *
+ * Simulated rigs: IIO devices made by the module hytest_rig, or before the loop
+ * of the sim backend. A rig is a program of its own, with signals of its own;
+ * dac channels are what it gets, adc channels what it measures. bits (16) for
+ * -range to range (10.0 V); noise is the rms of each sample in V (0); initial,
+ * gain, offset and sign as above. Choose a rate that is a multiple of the
+ * loop's, so that its steps fall on the ticks. A held one stands in its initial
+ * state until a command moves:
+ *
+ *	rigs = ( { name = "table"; rate = 10000.0; held = true;
+ *		   dac = ( { channel = "position-command"; signal = "y_command"; unit = "m";
+ *			     gain = 0.01; bits = 16; range = 10.0; } );
+ *		   adc = ( { channel = "force"; signal = "F"; gain = 2.0; noise = 1e-3; } );
+ *		   blocks = ( ... ); } );
+ *
+ * A file of rigs needs nothing else. The named values are those of the file;
+ * --set rigs.table.blocks.pendulum.m=0.2 reaches into a rig.
  */
 #include <errno.h>
 #include <locale.h>
@@ -71,6 +122,7 @@
 
 #include "../kmod/core/fpenv.h"
 #include "experiment_model.h"
+#include "experiment_rigs.h"
 #include "experiment_schedule.h"
 
 struct hytest_experiment {
@@ -81,12 +133,13 @@ struct hytest_experiment {
 	double duration;
 	int cpu;
 	struct schedule schedule;
+	struct rigs rigs;
 };
 
-static const char *const top_keys[] = {
-	"title", "duration", "loop", "inputs", "outputs", "blocks", "interlocks", "record",
-	"changes",
-};
+#define LOOP_PARTS "loop", "inputs", "outputs", "blocks", "interlocks", "record", "changes"
+
+static const char *const top_keys[] = { "title", "duration", LOOP_PARTS, "rigs" };
+static const char *const loop_parts[] = { LOOP_PARTS };
 
 #define N_TOP_KEYS HT_COUNT(top_keys)
 
@@ -109,17 +162,26 @@ static int read_top(struct hytest_experiment *e, struct reader *r)
 	return e->title ? 0 : reader_no_memory(r);
 }
 
-static int compile(struct hytest_experiment *e, struct model *m)
+/* A file may have rigs and nothing else. */
+static bool has_loop(const config_setting_t *root)
 {
-	struct reader *r = m->reader;
+	const config_setting_t *rigs = config_setting_get_member(root, "rigs");
+	size_t i;
+
+	for (i = 0; i < HT_COUNT(loop_parts); i++)
+		if (config_setting_get_member(root, loop_parts[i]))
+			return true;
+	return !rigs || (config_setting_is_aggregate(rigs) && !config_setting_length(rigs));
+}
+
+static int compile_loop(struct hytest_experiment *e, struct model *m)
+{
 	struct ht_loop *loop;
 	int failed;
 
-	if (reader_find_values(r, top_keys, N_TOP_KEYS))
-		return -1;
-	if (model_read_loop(m) || read_top(e, r) || model_read_inputs(m) ||
-	    model_read_blocks(m) || model_read_outputs(m) || model_read_interlocks(m) ||
-	    model_read_record(m) || model_sort_blocks(m))
+	if (model_read_loop(m) || model_read_inputs(m) || model_read_blocks(m) ||
+	    model_read_outputs(m) || model_read_interlocks(m) || model_read_record(m) ||
+	    model_sort_blocks(m))
 		return -1;
 	if (model_make_image(m, e->text, &e->image, &e->image_size))
 		return -1;
@@ -128,7 +190,19 @@ static int compile(struct hytest_experiment *e, struct model *m)
 		return -1;
 	failed = schedule_read(&e->schedule, m, e->image, loop);
 	free(loop);
-	if (failed)
+	return failed;
+}
+
+static int compile(struct hytest_experiment *e, struct model *m)
+{
+	struct reader *r = m->reader;
+
+	m->group = config_root_setting(r->config);
+	if (reader_find_values(r, top_keys, N_TOP_KEYS))
+		return -1;
+	if (has_loop(m->group) && compile_loop(e, m))
+		return -1;
+	if (read_top(e, r) || rigs_read(&e->rigs, r) || rigs_check_binding(&e->rigs, m))
 		return -1;
 	return reader_check_values(r, top_keys, N_TOP_KEYS);
 }
@@ -258,6 +332,7 @@ void hytest_experiment_free(struct hytest_experiment *e)
 	if (!e)
 		return;
 	schedule_free(&e->schedule);
+	rigs_free(&e->rigs);
 	free(e->image);
 	free(e->text);
 	free(e->title);
@@ -296,4 +371,11 @@ size_t hytest_experiment_schedule(const struct hytest_experiment *e,
 {
 	*scheduled = e->schedule.batches;
 	return e->schedule.n_batches;
+}
+
+size_t hytest_experiment_rigs(const struct hytest_experiment *e,
+			      const struct hytest_rig_program **rigs)
+{
+	*rigs = e->rigs.programs;
+	return e->rigs.n_programs;
 }

@@ -30,7 +30,7 @@ struct hytest_experiment *hytest_experiment_parse(const char *text, const char *
 						  struct hytest_message *message);
 void hytest_experiment_free(struct hytest_experiment *experiment);
 
-/* The image; it lives as long as the experiment. */
+/* The image; it lives as long as the experiment. NULL for a file of rigs only. */
 const void *hytest_experiment_image(const struct hytest_experiment *experiment, size_t *size);
 /* The file as it was read, with the overrides as comment lines at its end. */
 const char *hytest_experiment_text(const struct hytest_experiment *experiment);
@@ -49,5 +49,16 @@ struct hytest_scheduled {
 
 size_t hytest_experiment_schedule(const struct hytest_experiment *experiment,
 				  const struct hytest_scheduled **scheduled);
+
+/* A simulated rig of the file: an image of the kind HT_IMAGE_RIG. */
+struct hytest_rig_program {
+	const char *name;
+	const void *image;
+	size_t size;
+};
+
+/* The rigs in the order of the file; they live as long as the experiment. */
+size_t hytest_experiment_rigs(const struct hytest_experiment *experiment,
+			      const struct hytest_rig_program **rigs);
 
 #endif

@@ -510,11 +510,8 @@ int model_read_blocks(struct model *m)
 	const config_setting_t *list;
 	unsigned int length, i;
 
-	if (reader_list(m->reader, "blocks", &list, &length))
+	if (reader_list(m->reader, m->group, "blocks", HT_MAX_BLOCKS, &list, &length))
 		return -1;
-	if (length > HT_MAX_BLOCKS)
-		return reader_fail(m->reader, list, "there are %u blocks; at most %u", length,
-				   HT_MAX_BLOCKS);
 	m->blocks = calloc(length + 1, sizeof(*m->blocks));
 	if (!m->blocks)
 		return reader_no_memory(m->reader);

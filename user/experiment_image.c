@@ -10,8 +10,8 @@
 #include "../kmod/core/fpenv.h"
 #include "experiment_model.h"
 
-/* A loop that needs more is most likely a slip of the pen. */
-#define MAX_LOOP_BYTES (256ull << 20)
+/* What needs more is most likely a slip of the pen. */
+#define MAX_PROGRAM_BYTES (256ull << 20)
 
 static void count_values(const struct model *m, struct ht_image_header *h)
 {
@@ -57,18 +57,23 @@ static void put_blocks(const struct model *m, const struct ht_image *image)
 	}
 }
 
+/* Sections that a program does not have are NULL. */
+static void put(const void *section, const void *from, size_t size)
+{
+	if (size)
+		memcpy((void *)section, from, size);
+}
+
 static void put_others(const struct model *m, const struct ht_image *image)
 {
 	uint32_t i;
 
 	for (i = 0; i < m->n_signals; i++)
-		memcpy((void *)&image->signals[i], &m->signals[i].image,
-		       sizeof(m->signals[i].image));
-	memcpy((void *)image->inputs, m->inputs, m->n_inputs * sizeof(*m->inputs));
-	memcpy((void *)image->outputs, m->outputs, m->n_outputs * sizeof(*m->outputs));
-	memcpy((void *)image->interlocks, m->interlocks,
-	       m->n_interlocks * sizeof(*m->interlocks));
-	memcpy((void *)image->records, m->records, m->n_records * sizeof(*m->records));
+		put(&image->signals[i], &m->signals[i].image, sizeof(m->signals[i].image));
+	put(image->inputs, m->inputs, m->n_inputs * sizeof(*m->inputs));
+	put(image->outputs, m->outputs, m->n_outputs * sizeof(*m->outputs));
+	put(image->interlocks, m->interlocks, m->n_interlocks * sizeof(*m->interlocks));
+	put(image->records, m->records, m->n_records * sizeof(*m->records));
 }
 
 int model_make_image(const struct model *m, const char *text, void **bytes, uint32_t *size)
@@ -111,39 +116,50 @@ int model_make_image(const struct model *m, const char *text, void **bytes, uint
 	return 0;
 }
 
-struct ht_loop *model_make_loop(const struct model *m, const void *image)
+/* Memory of so many bytes, made a loop or rig by init; NULL after a message. */
+static void *make(const struct model *m, const void *image, ht_u64 bytes,
+		  int (*init)(void *memory, const void *image, struct ht_error *error))
 {
-	const ht_u64 bytes = ht_loop_bytes(image);
 	struct ht_error error;
-	struct ht_loop *loop;
 	ht_u32 environment;
+	void *memory;
 	int code;
 
-	if (bytes > MAX_LOOP_BYTES) {
+	if (bytes > MAX_PROGRAM_BYTES) {
 		reader_fail(m->reader, NULL, "the program needs %llu MiB of memory; at most %llu MiB",
-			    (bytes >> 20) + 1, MAX_LOOP_BYTES >> 20);
+			    (bytes >> 20) + 1, MAX_PROGRAM_BYTES >> 20);
 		return NULL;
 	}
-	loop = calloc(1, bytes);
-	if (!loop) {
+	memory = calloc(1, bytes);
+	if (!memory) {
 		reader_no_memory(m->reader);
 		return NULL;
 	}
 	environment = ht_fpenv_enter();
-	code = ht_loop_init(loop, image, &error);
+	code = init(memory, image, &error);
 	ht_fpenv_leave(environment);
 	if (!code)
-		return loop;
+		return memory;
 	model_explain(m, &error);
-	free(loop);
+	free(memory);
 	return NULL;
+}
+
+struct ht_loop *model_make_loop(const struct model *m, const void *image)
+{
+	return make(m, image, ht_loop_bytes(image), ht_loop_init);
+}
+
+struct ht_rig *model_make_rig(const struct model *m, const void *image)
+{
+	return make(m, image, ht_rig_bytes(image), ht_rig_init);
 }
 
 static const char *remedy(ht_u32 code)
 {
 	switch (code) {
 	case HT_ERR_UNSTABLE:
-		return "; a higher loop.rate, another scheme or other values help";
+		return "; a higher rate, another scheme or other values help";
 	case HT_ERR_SINGULAR:
 		return "; no row may be zero or follow from the others";
 	default:
@@ -203,7 +219,7 @@ int model_explain(const struct model *m, const struct ht_error *error)
 		break;
 	case HT_AT_INPUT:
 		if (error->index < m->n_inputs)
-			at = m->signals[m->inputs[error->index].signal].setting;
+			at = m->input_settings[error->index];
 		break;
 	case HT_AT_OUTPUT:
 		if (error->index < m->n_outputs)

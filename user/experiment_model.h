@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An experiment between its file and its image: signals, blocks, channels and
- * interlocks, each with the setting that it came from.
+ * A program between its file and its image: signals, blocks, channels and
+ * interlocks, each with the setting that it came from. The loop of a file is
+ * one, and each of its rigs.
  *
  * Functions return 0, or -1 after the message of the reader has been written.
  */
@@ -9,6 +10,7 @@
 #define HYTEST_EXPERIMENT_MODEL_H
 
 #include "../kmod/core/loop.h"
+#include "../kmod/core/rig.h"
 #include "experiment_reader.h"
 
 #define NOBODY	UINT32_MAX	/* writer of a signal that has none yet */
@@ -32,13 +34,15 @@ struct model_block {
 
 struct model {
 	struct reader *reader;
-	struct ht_image_header header;	/* settings of the loop */
+	const config_setting_t *group;	/* its parts are in: the file, or a rig of it */
+	struct ht_image_header header;	/* settings of the loop, or rig */
 	double period;			/* s */
 
 	struct model_signal *signals;
 	uint32_t n_signals;
 	uint32_t signals_room;
 
+	const config_setting_t **input_settings;
 	struct ht_image_input *inputs;
 	uint32_t n_inputs;
 	const config_setting_t **output_settings;
@@ -62,10 +66,14 @@ void model_free(struct model *m);
 
 /* The group "loop"; the others need its period. */
 int model_read_loop(struct model *m);
-/* Inputs first, then blocks: they define the signals. */
+/* Of a rig: name, rate and held. */
+int model_read_rig(struct model *m, char *name, size_t size);
+/* Inputs (of a rig: dac) first, then blocks: they define the signals. */
 int model_read_inputs(struct model *m);
+int model_read_dac(struct model *m);
 int model_read_blocks(struct model *m);
 int model_read_outputs(struct model *m);
+int model_read_adc(struct model *m);
 int model_read_interlocks(struct model *m);
 int model_read_record(struct model *m);
 
@@ -90,10 +98,16 @@ int column_file_read(const struct reader *r, const config_setting_t *at, const c
 
 /* Builds the image, to be freed, and has the core check it. */
 int model_make_image(const struct model *m, const char *text, void **image, uint32_t *size);
-/* Room for a loop of the image, built and checked; NULL after a message. */
+/* Loop or rig of the image, to be freed, built and checked; NULL after a message. */
 struct ht_loop *model_make_loop(const struct model *m, const void *image);
+struct ht_rig *model_make_rig(const struct model *m, const void *image);
 /* Writes the message for an error of the core. */
 int model_explain(const struct model *m, const struct ht_error *error);
+
+static inline bool model_is_rig(const struct model *m)
+{
+	return m->header.kind == HT_IMAGE_RIG;
+}
 
 /* Seconds in whole ticks. */
 uint64_t model_ticks(const struct model *m, double seconds);

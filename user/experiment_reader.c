@@ -306,14 +306,13 @@ int reader_check_keys(const struct reader *r, const config_setting_t *group,
 	return 0;
 }
 
-int reader_list(const struct reader *r, const char *key, const config_setting_t **list,
-		unsigned int *length)
+int reader_list(const struct reader *r, const config_setting_t *group, const char *key,
+		unsigned int most, const config_setting_t **list, unsigned int *length)
 {
-	const config_setting_t *setting;
+	const config_setting_t *setting = config_setting_get_member(group, key);
 
 	*list = NULL;
 	*length = 0;
-	setting = config_setting_get_member(config_root_setting(r->config), key);
 	if (!setting)
 		return 0;
 	/* An empty array is as good as an empty list. */
@@ -323,6 +322,8 @@ int reader_list(const struct reader *r, const char *key, const config_setting_t 
 				   key);
 	*list = setting;
 	*length = config_setting_length(setting);
+	if (*length > most)
+		return reader_fail(r, setting, "there are %u %s; at most %u", *length, key, most);
 	return 0;
 }
 
@@ -579,6 +580,50 @@ int reader_text(const struct reader *r, const config_setting_t *group, const cha
 	return 0;
 }
 
+static bool printable(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 127)
+			return false;
+	return true;
+}
+
+int reader_label(const struct reader *r, const config_setting_t *group, const char *key,
+		 char *label, size_t size)
+{
+	char quoted[48], path[128];
+	const char *text;
+
+	if (reader_text(r, group, key, true, &text))
+		return -1;
+	if (!*text || !printable(text) || strlen(text) >= size) {
+		reader_path(config_setting_get_member(group, key), path, sizeof(path));
+		return reader_fail(r, config_setting_get_member(group, key),
+				   "%s is \"%s\"; it must have 1 to %zu printable letters", path,
+				   reader_quote(text, quoted, sizeof(quoted)), size - 1);
+	}
+	memset(label, 0, size);
+	memcpy(label, text, strlen(text));
+	return 0;
+}
+
+int reader_bool(const struct reader *r, const config_setting_t *group, const char *key,
+		bool preset, bool *value)
+{
+	const config_setting_t *s = config_setting_get_member(group, key);
+	char path[128];
+
+	*value = preset;
+	if (!s)
+		return 0;
+	if (s->type != CONFIG_TYPE_BOOL) {
+		reader_path(s, path, sizeof(path));
+		return reader_fail(r, s, "%s must be true or false", path);
+	}
+	*value = s->value.ival;
+	return 0;
+}
+
 int reader_check_name(const struct reader *r, const config_setting_t *at, const char *name,
 		      size_t size)
 {
@@ -610,15 +655,13 @@ int reader_name(const struct reader *r, const config_setting_t *group, const cha
 
 int reader_unit(const struct reader *r, const config_setting_t *s, char *unit, size_t size)
 {
-	const char *text, *c;
+	const char *text;
 	char quoted[48];
 
 	if (s->type != CONFIG_TYPE_STRING)
 		return reader_fail(r, s, "a unit must be a string in quotes, for instance \"m/s\"");
 	text = s->value.sval;
-	for (c = text; (unsigned char)*c >= ' ' && *c != 127; c++)
-		;
-	if (*c || (size_t)(c - text) >= size)
+	if (!printable(text) || strlen(text) >= size)
 		return reader_fail(r, s, "\"%s\" is no unit; a unit has at most %zu printable letters",
 				   reader_quote(text, quoted, sizeof(quoted)), size - 1);
 	memset(unit, 0, size);

@@ -71,9 +71,9 @@ int reader_check_keys(const struct reader *r, const config_setting_t *group,
 /* A member of a list that must be a group. NULL after a message. */
 const config_setting_t *reader_group(const struct reader *r, const config_setting_t *list,
 				     unsigned int index);
-/* A list of groups at the top level: *list is NULL if it is absent. */
-int reader_list(const struct reader *r, const char *key, const config_setting_t **list,
-		unsigned int *length);
+/* A member that is a list of groups, at most so many: *list is NULL if it is absent. */
+int reader_list(const struct reader *r, const config_setting_t *group, const char *key,
+		unsigned int most, const config_setting_t **list, unsigned int *length);
 
 /* A number or an expression. */
 int reader_number(struct reader *r, const config_setting_t *setting, double *value);
@@ -85,6 +85,12 @@ int reader_number_key(struct reader *r, const config_setting_t *group,
 /* A string member; *text is NULL if it is absent and not required. */
 int reader_text(const struct reader *r, const config_setting_t *group, const char *key,
 		bool required, const char **text);
+/* A string for people, in size bytes: not empty, printable. */
+int reader_label(const struct reader *r, const config_setting_t *group, const char *key,
+		 char *label, size_t size);
+/* true or false; preset if it is absent. */
+int reader_bool(const struct reader *r, const config_setting_t *group, const char *key,
+		bool preset, bool *value);
 /* A name: letters, digits, _ and -, a letter first; copied, size bytes. */
 int reader_name(const struct reader *r, const config_setting_t *group, const char *key,
 		char *name, size_t size);

@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,7 +245,7 @@ int schedule_read(struct schedule *schedule, const struct model *m, const void *
 	struct ht_change *changes;
 	unsigned int length, i;
 
-	if (reader_list(m->reader, "changes", &list, &length))
+	if (reader_list(m->reader, m->group, "changes", INT_MAX, &list, &length))
 		return -1;
 	if (!length)
 		return 0;

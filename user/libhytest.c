@@ -12,6 +12,7 @@
 #include "../kmod/core/fpenv.h"
 #include "../kmod/core/image.h"
 #include "backend.h"
+#include "words.h"
 
 #define IN(state) (1u << (state))
 
@@ -252,28 +253,89 @@ int hytest_unload(struct hytest_loop *loop)
 	return call(loop, HYTEST_IOC_UNLOAD, NULL);
 }
 
-/* Name of an interlock of the loaded program, or its number. */
-static void interlock_name(struct hytest_loop *loop, uint32_t interlock, char *name, size_t size)
-{
-	struct ht_image image;
-	size_t image_size;
-	void *bytes;
+/* Interlocks that are not healthy, in words, as many as have room. */
+struct lock_list {
+	char text[384];
+	uint32_t count;
+	uint32_t left_off;
+};
 
-	snprintf(name, size, "%u", interlock);
-	if (hytest_get_image(loop, &bytes, &image_size))
-		return;
-	ht_image_open(&image, bytes);
-	if (interlock < image.header->n_interlocks)
-		snprintf(name, size, "'%s'", image.interlocks[interlock].name);
-	free(bytes);
+static void add_to_list(struct lock_list *list, const char *text)
+{
+	const size_t used = strlen(list->text);
+
+	list->count++;
+	if (list->left_off || used + strlen(text) + 3 > sizeof(list->text))
+		list->left_off++;
+	else
+		snprintf(list->text + used, sizeof(list->text) - used, "%s%s", used ? "; " : "",
+			 text);
+}
+
+/* After a refusal the loop shows them as they were when it refused. */
+static void list_locks(struct hytest_loop *loop, const void *image, struct lock_list *list)
+{
+	const struct ht_image_header *h = image;
+	struct hytest_lock lock;
+	char text[256];
+	uint32_t i;
+
+	for (i = 0; i < h->n_interlocks; i++) {
+		if (hytest_get_lock(loop, i, &lock) || (lock.healthy && !lock.violated_ticks))
+			continue;
+		hytest_lock_text(image, i, lock.value, lock.limit, text, sizeof(text));
+		add_to_list(list, text);
+	}
+}
+
+static int explain_locks(struct hytest_loop *loop, const char *verb, const void *image)
+{
+	struct lock_list list = { 0 };
+	char more[32] = "";
+
+	list_locks(loop, image, &list);
+	if (list.left_off)
+		snprintf(more, sizeof(more), "; and %u more", list.left_off);
+	if (list.count == 1)
+		return complain(loop, -EPERM, "cannot %s: interlock %s", verb, list.text);
+	return complain(loop, -EPERM, "cannot %s: %u interlocks are violated: %s%s", verb,
+			list.count, list.text, more);
+}
+
+/* What only the image can tell in words: a channel, interlocks. */
+static int explain_arm(struct hytest_loop *loop, const struct hytest_arm *arm, int result)
+{
+	char text[400];
+	size_t size;
+	void *image;
+
+	if (hytest_get_image(loop, &image, &size))
+		return explain(loop, HYTEST_IOC_ARM, result);
+	if (result == -EPERM) {
+		explain_locks(loop, "arm", image);
+	} else {
+		hytest_bind_text(image, arm->problem, arm->channel, arm->error, text,
+				 sizeof(text));
+		complain(loop, result, "cannot arm: %s", text);
+	}
+	free(image);
+	return result;
+}
+
+static bool is_unhealthy(const struct hytest_arm *arm)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(arm->unhealthy) / sizeof(arm->unhealthy[0]); i++)
+		if (arm->unhealthy[i])
+			return true;
+	return false;
 }
 
 int hytest_arm(struct hytest_loop *loop, unsigned int cpu, unsigned int dry_ticks,
 	       struct hytest_arm *arm)
 {
-	struct hytest_arm own = { .cpu = cpu, .dry_ticks = dry_ticks, .interlock = ~0u };
-	char name[HT_NAME_LEN + 3];
-	struct hytest_lock lock;
+	struct hytest_arm own = { .cpu = cpu, .dry_ticks = dry_ticks };
 	int result;
 
 	result = loop->backend->call(loop, HYTEST_IOC_ARM, &own);
@@ -285,12 +347,8 @@ int hytest_arm(struct hytest_loop *loop, unsigned int cpu, unsigned int dry_tick
 		return complain(loop, result, "cannot arm: the slowest of %u dry ticks took %u ns, "
 				"%u ns more than the budget of %u ns", dry_ticks, own.worst_ns,
 				own.worst_ns - own.budget_ns, own.budget_ns);
-	if (result == -EPERM && !hytest_get_lock(loop, own.interlock, &lock)) {
-		interlock_name(loop, own.interlock, name, sizeof(name));
-		return complain(loop, result,
-				"cannot arm: interlock %s is violated: %.6g, limit %.6g", name,
-				hytest_double(lock.value), hytest_double(lock.limit));
-	}
+	if ((result == -EPERM && is_unhealthy(&own)) || (result == -ENXIO && own.problem))
+		return explain_arm(loop, &own, result);
 	if (result == -ENODEV)
 		return complain(loop, result, "cannot arm: CPU %u is not online", cpu);
 	return explain(loop, HYTEST_IOC_ARM, result);
@@ -303,7 +361,19 @@ int hytest_disarm(struct hytest_loop *loop)
 
 int hytest_start(struct hytest_loop *loop)
 {
-	return call(loop, HYTEST_IOC_START, NULL);
+	int result = loop->backend->call(loop, HYTEST_IOC_START, NULL);
+	struct hytest_info info;
+	size_t size;
+	void *image;
+
+	if (!result)
+		return 0;
+	if (result != -EPERM || hytest_get_info(loop, &info) || info.controlled != 1 ||
+	    hytest_get_image(loop, &image, &size))
+		return explain(loop, HYTEST_IOC_START, result);
+	explain_locks(loop, "start", image);
+	free(image);
+	return result;
 }
 
 int hytest_stop(struct hytest_loop *loop)
@@ -387,4 +457,42 @@ int hytest_read_events(struct hytest_loop *loop, struct hytest_event *events, si
 	if (result < 0)
 		return complain(loop, result, "cannot read events: %s", strerror(-result));
 	return result;
+}
+
+int hytest_rewind_events(struct hytest_loop *loop)
+{
+	return call(loop, HYTEST_IOC_REWIND, NULL);
+}
+
+int hytest_sim_add_rig(struct hytest_loop *loop, const char *name, const void *image, size_t size)
+{
+	struct hytest_refusal refusal = { 0 };
+	char text[384];
+	int result = -EOPNOTSUPP;
+
+	if (loop->backend->add_rig)
+		result = loop->backend->add_rig(loop, name, image, size, &refusal);
+	if (!result)
+		return 0;
+	if (result == -EBUSY)
+		return complain(loop, result, "rig %s: the loop is %s, it must be empty or loaded",
+				name, hytest_state_text(hytest_load_u32(&loop->status->state)));
+	if (result == -EINVAL && !refusal.code)
+		return complain(loop, result, "'%s' is no name for a rig: it has 1 to 31 letters, "
+				"digits, '-', '_' and '.'", name);
+	if (result == -EINVAL) {
+		hytest_refusal_text(image, size, &refusal, text, sizeof(text));
+		return complain(loop, result, "rig %s is refused: %s", name, text);
+	}
+	return complain(loop, result, "rig %s: %s", name, strerror(-result));
+}
+
+int hytest_sim_fault(struct hytest_loop *loop, const char *rig, const char *line)
+{
+	char text[256] = "not a simulated loop";
+	int result = -EOPNOTSUPP;
+
+	if (loop->backend->fault)
+		result = loop->backend->fault(loop, rig, line, text, sizeof(text));
+	return result ? complain(loop, result, "rig %s: %s", rig, text) : 0;
 }

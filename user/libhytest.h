@@ -43,12 +43,24 @@ struct hytest_reader;
  * hytest_sim_pace() lets virtual time pass as fast as real time from now on,
  * instead of as fast as possible.
  *
+ * hytest_sim_add_rig() puts a rig, made from an image of the kind rig, before a
+ * simulated loop; there can be several. From the next hytest_arm() on the
+ * channels whose device has this name are those of the rig, in the same ticks
+ * as with the module; a channel of any other device is bound to nothing.
+ * -EEXIST: there is one of this name; -EBUSY: the loop must be empty or loaded;
+ * -EINVAL: the name or the image is refused.
+ *
+ * hytest_sim_fault() injects a fault, in a line as linux/hytest_rig.h has them
+ * for channels: stuck, dropout, spike, drift, sign, saturation, runaway, none.
+ *
  * hytest_close() also gives control up, which trips a loop that is armed or
  * running.
  */
 struct hytest_loop *hytest_open(unsigned int number, bool to_control, char *text, size_t size);
 struct hytest_loop *hytest_open_sim(void);
 void hytest_sim_pace(struct hytest_loop *sim);
+int hytest_sim_add_rig(struct hytest_loop *sim, const char *name, const void *image, size_t size);
+int hytest_sim_fault(struct hytest_loop *sim, const char *rig, const char *line);
 void hytest_close(struct hytest_loop *loop);
 
 /* "kernel" or "sim". */
@@ -77,8 +89,13 @@ int hytest_get_lock(struct hytest_loop *loop, uint32_t interlock, struct hytest_
  * One open loop can have control; -EBUSY if another has it, and the error line
  * tells which process. All but hytest_trip() need it.
  *
- * hytest_arm() measures dry_ticks ticks on the CPU. -ETIME: slower than the
- * budget; -EPERM: an interlock is violated. *arm (may be NULL) has the figures.
+ * hytest_arm() measures dry_ticks ticks on the CPU and binds the channels.
+ * -ETIME: slower than the budget; -ENXIO: a channel cannot be had; -EPERM: the
+ * interlocks of arm->unhealthy are violated, and hytest_get_lock() tells how they
+ * were. *arm (may be NULL) has the figures. A loop that is bound watches its
+ * inputs from then on.
+ *
+ * hytest_start(): -EPERM while an interlock without latch is violated.
  *
  * hytest_change() lets a batch of parameters take effect together at the given
  * tick or as soon as possible after it. *number (may be NULL) gets its number.
@@ -111,9 +128,13 @@ int hytest_change(struct hytest_loop *loop, const struct hytest_change *changes,
  *
  * hytest_read_events() returns how many events it delivered, 0 if there are
  * none; it does not wait.
+ *
+ * hytest_rewind_events() lets the next one begin with the oldest event that is
+ * kept, however long ago and whoever was in control then.
  */
 int hytest_wait(struct hytest_loop *loop, uint64_t timeout_ns);
 int hytest_read_events(struct hytest_loop *loop, struct hytest_event *events, size_t n);
+int hytest_rewind_events(struct hytest_loop *loop);
 
 /*
  * Records

@@ -179,6 +179,7 @@ static int write_versions(hid_t file)
 	if (group < 0 || uname(&machine) < 0)
 		return -1;
 	snprintf(core, sizeof(core), "%s, %u block types", HYTEST_VERSION, ht_n_block_types);
+	result |= write_u32(group, "log", LOG_VERSION);
 	result |= write_text(group, "hytest", HYTEST_VERSION);
 	result |= write_u32(group, "image", HT_IMAGE_VERSION);
 	result |= write_u32(group, "uapi", HYTEST_UAPI_VERSION);
@@ -576,7 +577,8 @@ int hytest_log_records(struct hytest_log *log, const void *records, size_t n)
 /* Some events carry a count, the others a double. */
 static double event_number(uint32_t type, uint64_t bits)
 {
-	if (type == HYTEST_EVENT_MISSED || type == HYTEST_EVENT_OVERRUN)
+	if (type == HYTEST_EVENT_MISSED || type == HYTEST_EVENT_OVERRUN ||
+	    type == HYTEST_EVENT_BOUND)
 		return bits;
 	return hytest_double(bits);
 }
@@ -665,6 +667,8 @@ static int add_summary(struct hytest_log *log, const struct hytest_status *statu
 	result |= write_u64(file, "lost_records", lost);
 	result |= write_u64(file, "missed", status->missed);
 	result |= write_u64(file, "overruns", status->overruns);
+	result |= write_u64(file, "lost_scans", status->lost_scans);
+	result |= write_u64(file, "failed_writes", status->failed_writes);
 	result |= write_u32(file, "trip_cause", status->trip.cause);
 	result |= write_text(file, "trip", trip);
 	result |= describe_histogram(file, "/histograms/lateness", &status->lateness);

@@ -4,18 +4,19 @@
  *
  *	/signals/NAME	recorded signals, one value for each record (attribute unit)
  *	/outputs/NAME	outputs as they were applied
- *	/tick /time_ns /lateness_ns /step_ns /batch /missed /state /cause
- *			the other fields of struct hytest_record
+ *	/tick /time_ns /lateness_ns /step_ns /batch /missed /state /cause /scan_age
+ *	/write_age	the other fields of struct hytest_record
  *	/parameters	changes: batch, tick from which it was in force, parameter,
  *			name, value. Batch 0: made before the start.
  *	/events		struct hytest_event, with its type in words
  *	/histograms/lateness, step (samples in each bucket), bounds_ns
  *	/experiment	the file as text
  *	/image		the program as bytes
- *	/versions	attributes: hytest, image, uapi, kernel, machine, core
+ *	/versions	attributes: log (this format), hytest, image, uapi, kernel,
+ *			machine, core
  *	attributes of the root: title, backend, start_time, start_ns, period_ns,
  *			complete; and once complete: lost_records, missed,
- *			overruns, trip_cause, trip
+ *			overruns, lost_scans, failed_writes, trip_cause, trip
  *
  * The file is written in HDF5's single-writer mode: it can be read at any
  * moment, and a writer that dies leaves all that it had flushed, which is at
@@ -86,6 +87,8 @@ size_t hytest_log_record_size(const struct hytest_log_reader *reader);
 /* Changes in the order in which they took effect. */
 size_t hytest_log_changes(const struct hytest_log_reader *reader,
 			  const struct hytest_log_change **changes);
+/* The interlock that tripped, by /events; -1 if none has, or it was not logged. */
+int hytest_log_tripped_lock(const struct hytest_log_reader *reader);
 /* n records from number first on, as the ring had them; -1 with a message. */
 int hytest_log_read(struct hytest_log_reader *reader, uint64_t first, size_t n, void *records,
 		    struct hytest_message *message);

@@ -20,6 +20,8 @@ const struct log_field log_fields[LOG_FIELDS] = {
 	{ "/missed", RECORD(missed) },
 	{ "/state", RECORD(state) },
 	{ "/cause", RECORD(cause) },
+	{ "/scan_age", RECORD(scan_age) },
+	{ "/write_age", RECORD(write_age) },
 };
 
 hid_t log_field_type(const struct log_field *field)

@@ -11,6 +11,9 @@
 
 #include "log.h"
 
+/* Of the file, in /versions: 2 since records have ages of scans and writes. */
+#define LOG_VERSION	2
+
 #define LOG_NAME_SIZE	128	/* of a parameter */
 #define LOG_PATH_SIZE	64	/* of a column */
 #define LOG_WORD_SIZE	24	/* of an event */
@@ -22,7 +25,7 @@ struct log_field {
 	size_t size;		/* 4 or 8 */
 };
 
-#define LOG_FIELDS 8
+#define LOG_FIELDS 10
 extern const struct log_field log_fields[LOG_FIELDS];
 
 struct log_param_row {

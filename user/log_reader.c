@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 #include "../kmod/core/fpenv.h"
-#include "../kmod/core/image.h"
+#include "../kmod/core/loop.h"
 #include "log_format.h"
 
 #define MAX_IMAGE	((hsize_t)1 << 32)
 #define MAX_CHANGES	((hsize_t)1 << 26)
+#define MAX_EVENTS	((hsize_t)1 << 24)
 
 struct hytest_log_reader {
 	char *path;
@@ -29,6 +30,7 @@ struct hytest_log_reader {
 	uint64_t n_records;
 	struct hytest_log_change *changes;
 	size_t n_changes;
+	int tripped_lock;
 	uint64_t lost;
 	bool complete;
 };
@@ -48,9 +50,9 @@ static int complain(const struct hytest_log_reader *reader, struct hytest_messag
 	return -1;
 }
 
-static uint64_t read_number(hid_t file, const char *name)
+static uint64_t read_number(hid_t object, const char *name)
 {
-	hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
+	hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
 	uint64_t value = 0;
 
 	if (attribute < 0)
@@ -74,6 +76,25 @@ static int dataset_length(hid_t dataset, hsize_t *length)
 		result = 0;
 	H5Sclose(space);
 	return result;
+}
+
+/* Logs of an older hytest have records of another shape and other programs. */
+static int check_version(struct hytest_log_reader *reader, struct hytest_message *message)
+{
+	hid_t group;
+	uint64_t version;
+
+	if (H5Lexists(reader->file, "/versions", H5P_DEFAULT) <= 0)
+		return complain(reader, message, "is no log of hytest: it has no /versions");
+	group = H5Gopen2(reader->file, "/versions", H5P_DEFAULT);
+	if (group < 0)
+		return complain(reader, message, "cannot read /versions");
+	version = H5Aexists(group, "log") > 0 ? read_number(group, "log") : 1;
+	H5Gclose(group);
+	if (version == LOG_VERSION)
+		return 0;
+	return complain(reader, message, "is a log of version %llu, this program reads version %u: "
+			"use the hytest that wrote it", (unsigned long long)version, LOG_VERSION);
 }
 
 static int read_image(struct hytest_log_reader *reader, struct hytest_message *message)
@@ -189,6 +210,41 @@ static int read_changes(struct hytest_log_reader *reader, struct hytest_message 
 	return result ? complain(reader, message, "cannot read /parameters") : 0;
 }
 
+/* Index of the interlock if this event is its trip, else -1. */
+static int tripped_lock(const struct log_event_row *row)
+{
+	if (row->type != HYTEST_EVENT_TRIPPED || row->index >> 16 != HT_CAUSE_INTERLOCK)
+		return -1;
+	return row->index & 0xffff;
+}
+
+/* The last trip is the one of this run: events may begin before it. */
+static int find_tripped_lock(struct hytest_log_reader *reader, struct hytest_message *message)
+{
+	hid_t dataset = H5Dopen2(reader->file, "/events", H5P_DEFAULT);
+	const struct ht_image_header *h = reader->image;
+	struct log_event_row *rows = NULL;
+	hid_t type = log_event_type();
+	int result = -1;
+	hsize_t i, n;
+
+	reader->tripped_lock = -1;
+	if (dataset >= 0 && !dataset_length(dataset, &n) && n <= MAX_EVENTS)
+		rows = calloc(n + 1, sizeof(*rows));
+	if (rows && (!n || H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0))
+		result = 0;
+	for (i = 0; !result && i < n; i++)
+		if (rows[i].type == HYTEST_EVENT_TRIPPED)
+			reader->tripped_lock = tripped_lock(&rows[i]);
+	if (reader->tripped_lock >= (int)h->n_interlocks)
+		result = -1;
+	free(rows);
+	H5Tclose(type);
+	if (dataset >= 0)
+		H5Dclose(dataset);
+	return result ? complain(reader, message, "cannot read /events") : 0;
+}
+
 /* One that is being written, or whose writer died, needs the reader's mode. */
 static hid_t open_file(const char *path)
 {
@@ -225,8 +281,9 @@ struct hytest_log_reader *hytest_log_open(const char *path, struct hytest_messag
 	}
 	reader->complete = read_number(reader->file, "complete");
 	reader->lost = read_number(reader->file, "lost_records");
-	if (read_image(reader, message) || open_columns(reader, message) ||
-	    read_changes(reader, message))
+	if (check_version(reader, message) || read_image(reader, message) ||
+	    open_columns(reader, message) || read_changes(reader, message) ||
+	    find_tripped_lock(reader, message))
 		goto err_free;
 	return reader;
 err_free:
@@ -273,6 +330,11 @@ uint64_t hytest_log_n_records(const struct hytest_log_reader *reader)
 size_t hytest_log_record_size(const struct hytest_log_reader *reader)
 {
 	return reader->record_size;
+}
+
+int hytest_log_tripped_lock(const struct hytest_log_reader *reader)
+{
+	return reader->tripped_lock;
 }
 
 size_t hytest_log_changes(const struct hytest_log_reader *reader,

@@ -22,7 +22,10 @@ static const struct command commands[] = {
 	{ "params", hytest_cmd_params, "list parameters, or change some together" },
 	{ "trip", hytest_cmd_trip, "take a running loop to its safe outputs" },
 	{ "ack", hytest_cmd_ack, "acknowledge a trip" },
+	{ "black-box", hytest_cmd_black_box, "save what is known of a trip" },
 	{ "replay", hytest_cmd_replay, "repeat a logged run and compare it bit for bit" },
+	{ "devices", hytest_cmd_devices, "show the IIO devices and channels that there are" },
+	{ "rig", hytest_cmd_rig, "make and remove simulated rigs, inject faults" },
 };
 
 static void print_usage(FILE *out)

@@ -23,6 +23,14 @@ enum option_key {
 	KEY_LOG,
 	KEY_REALTIME,
 	KEY_FILE,
+	KEY_URI,
+	KEY_REMOVE,
+	KEY_LIST,
+	KEY_RESET,
+	KEY_FAULT,
+	KEY_ALL,
+	KEY_BLACK_BOX,
+	KEY_NO_BLACK_BOX,
 	KEY_HELP,
 	KEY_VERSION
 };
@@ -32,10 +40,20 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, KEY_JSON },
 	{ "backend", required_argument, NULL, KEY_BACKEND },
 	{ "device", required_argument, NULL, KEY_DEVICE },
+	{ "loop", required_argument, NULL, KEY_DEVICE },
 	{ "seconds", required_argument, NULL, KEY_SECONDS },
 	{ "log", required_argument, NULL, KEY_LOG },
 	{ "realtime", no_argument, NULL, KEY_REALTIME },
 	{ "file", required_argument, NULL, KEY_FILE },
+	{ "uri", required_argument, NULL, KEY_URI },
+	{ "remove", no_argument, NULL, KEY_REMOVE },
+	{ "list", no_argument, NULL, KEY_LIST },
+	{ "reset", no_argument, NULL, KEY_RESET },
+	{ "fault", no_argument, NULL, KEY_FAULT },
+	{ "all", no_argument, NULL, KEY_ALL },
+	{ "black-box", required_argument, NULL, KEY_BLACK_BOX },
+	{ "dir", required_argument, NULL, KEY_BLACK_BOX },
+	{ "no-black-box", no_argument, NULL, KEY_NO_BLACK_BOX },
 	{ "help", no_argument, NULL, KEY_HELP },
 	{ "version", no_argument, NULL, KEY_VERSION },
 	{ NULL, 0, NULL, 0 }
@@ -56,6 +74,17 @@ static unsigned int takes_for(int key)
 		return HYTEST_TAKES_RUN;
 	case KEY_FILE:
 		return HYTEST_TAKES_FILE;
+	case KEY_URI:
+		return HYTEST_TAKES_URI;
+	case KEY_REMOVE:
+	case KEY_LIST:
+	case KEY_RESET:
+	case KEY_FAULT:
+	case KEY_ALL:
+		return HYTEST_TAKES_RIG;
+	case KEY_BLACK_BOX:
+	case KEY_NO_BLACK_BOX:
+		return HYTEST_TAKES_BLACK_BOX;
 	default:
 		return 0;
 	}
@@ -85,6 +114,15 @@ static bool parse_device(const char *text, unsigned int *device)
 static int bad_value(const struct hytest_options *o, const char *option, const char *right)
 {
 	return hytest_fail(o, HYTEST_EXIT_USAGE, "--%s %s: must be %s", option, optarg, right);
+}
+
+static int take_action(struct hytest_options *o, enum hytest_rig_action action)
+{
+	if (o->rig != HYTEST_RIG_CREATE && o->rig != action)
+		return hytest_fail(o, HYTEST_EXIT_USAGE,
+				   "--remove, --list, --reset, --fault: only one of them at a time");
+	o->rig = action;
+	return -1;
 }
 
 /* Takes one option over; -1 or the exit status. */
@@ -118,6 +156,28 @@ static int take_option(struct hytest_options *o, int key)
 		break;
 	case KEY_FILE:
 		o->file = optarg;
+		break;
+	case KEY_URI:
+		o->uri = optarg;
+		break;
+	case KEY_REMOVE:
+		return take_action(o, HYTEST_RIG_REMOVE);
+	case KEY_LIST:
+		return take_action(o, HYTEST_RIG_LIST);
+	case KEY_RESET:
+		return take_action(o, HYTEST_RIG_RESET);
+	case KEY_FAULT:
+		return take_action(o, HYTEST_RIG_FAULT);
+	case KEY_ALL:
+		o->all = true;
+		break;
+	case KEY_BLACK_BOX:
+		if (!*optarg)
+			return bad_value(o, "black-box", "a directory");
+		o->black_box = optarg;
+		break;
+	case KEY_NO_BLACK_BOX:
+		o->no_black_box = true;
 		break;
 	default:
 		break;

@@ -19,6 +19,18 @@
 #define HYTEST_TAKES_DEVICE	0x04
 #define HYTEST_TAKES_RUN	0x08	/* --seconds, --log, --realtime */
 #define HYTEST_TAKES_FILE	0x10
+#define HYTEST_TAKES_URI	0x20
+#define HYTEST_TAKES_RIG	0x40	/* --remove, --all, --list, --reset, --fault */
+#define HYTEST_TAKES_BLACK_BOX	0x80	/* --black-box, --dir, --no-black-box */
+
+/* What hytest rig shall do. */
+enum hytest_rig_action {
+	HYTEST_RIG_CREATE,
+	HYTEST_RIG_REMOVE,
+	HYTEST_RIG_LIST,
+	HYTEST_RIG_RESET,
+	HYTEST_RIG_FAULT
+};
 
 struct hytest_usage {
 	const char *command;
@@ -39,6 +51,11 @@ struct hytest_options {
 	double seconds;			/* below 0: not given */
 	const char *log;
 	const char *file;
+	const char *uri;
+	enum hytest_rig_action rig;
+	bool all;
+	const char *black_box;		/* directory; NULL: not given */
+	bool no_black_box;
 	const char **set;		/* each PATH=VALUE */
 	size_t n_set;
 	char **arguments;

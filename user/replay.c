@@ -3,7 +3,9 @@
  * Replay: runs the program of a log again and compares bit for bit.
  *
  * The records tell all that came from outside: inputs, batches, requests to
- * stop, trips that the core did not make itself, ticks that were missed.
+ * stop, trips that the core did not make itself, ticks that were missed. How the
+ * loop itself was (struct ht_vitals) comes from outside, too: trips by interlocks
+ * on it are taken from the log.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -144,10 +146,25 @@ static int follow_batches(struct replayer *r, const struct hytest_record *record
 	return 0;
 }
 
-static bool is_external(uint32_t cause)
+/* The interlock on the loop itself that tripped, NULL if none has. */
+static const struct ht_image_interlock *vital_lock(const struct replayer *r)
 {
-	return cause != HT_CAUSE_NONE && cause != HT_CAUSE_INTERLOCK &&
-	       cause != HT_CAUSE_NOT_FINITE;
+	const int i = hytest_log_tripped_lock(r->log);
+
+	return i >= 0 && HT_LOCK_IS_VITAL(r->image.interlocks[i].kind) ? &r->image.interlocks[i] :
+									 NULL;
+}
+
+static bool is_external(const struct replayer *r, uint32_t cause)
+{
+	if (cause == HT_CAUSE_INTERLOCK)
+		return vital_lock(r);
+	return cause != HT_CAUSE_NONE && cause != HT_CAUSE_NOT_FINITE;
+}
+
+static uint32_t external_action(const struct replayer *r, uint32_t cause)
+{
+	return cause == HT_CAUSE_INTERLOCK ? vital_lock(r)->action : HT_ACTION_RAMP;
 }
 
 /* Outputs that were held begin to move once the operator has acknowledged. */
@@ -160,22 +177,43 @@ static bool hold_ends(const struct replayer *r, const struct hytest_record *reco
 		      r->image.header->n_outputs * sizeof(double));
 }
 
+/*
+ * An interlock on the loop itself may have cut the outputs after a trip by
+ * something else. Where they are safe anyway to cut them changes nothing.
+ */
+static bool was_cut(const struct replayer *r, const struct hytest_record *record)
+{
+	const struct ht_image_header *h = r->image.header;
+	const uint64_t *outputs = (const uint64_t *)record->value + h->n_records;
+	bool can_cut = false;
+	uint32_t i;
+
+	for (i = 0; i < h->n_interlocks; i++)
+		can_cut |= HT_LOCK_IS_VITAL(r->image.interlocks[i].kind) &&
+			   r->image.interlocks[i].action == HT_ACTION_CUT;
+	for (i = 0; can_cut && i < h->n_outputs; i++)
+		can_cut = hytest_double(outputs[i]) == r->image.outputs[i].safe;
+	return can_cut;
+}
+
 /* Requests that reached the loop before this tick. */
 static void follow_requests(struct replayer *r, const struct hytest_record *record)
 {
-	const enum ht_mode mode = ht_loop_mode(r->core);
-
-	if (record->state == HYTEST_STOPPING && mode == HT_MODE_RUNNING)
+	if (record->state == HYTEST_STOPPING && ht_loop_mode(r->core) == HT_MODE_RUNNING)
 		ht_loop_stop(r->core);
 	if (record->state != HYTEST_TRIPPED)
 		return;
-	if (mode == HT_MODE_TRIPPED && hold_ends(r, record))
-		ht_loop_release(r->core);
-	if (mode != HT_MODE_TRIPPED && is_external(record->cause))
+	if (ht_loop_mode(r->core) != HT_MODE_TRIPPED && is_external(r, record->cause))
 		ht_loop_trip(r->core, &(struct ht_trip){
 			.cause = record->cause,
-			.action = HT_ACTION_RAMP,
+			.action = external_action(r, record->cause),
 		});
+	if (ht_loop_mode(r->core) != HT_MODE_TRIPPED)
+		return;
+	if (was_cut(r, record))
+		ht_loop_trip(r->core, &(struct ht_trip){ .action = HT_ACTION_CUT });
+	else if (hold_ends(r, record))
+		ht_loop_release(r->core);
 }
 
 static void differ(struct replayer *r, const struct hytest_record *record, const char *name,

@@ -44,6 +44,17 @@ void hytest_json_histogram(struct json *json, const char *key, const struct hyte
 	json_object_end(json);
 }
 
+/* Signal of a channel: an input, or n_inputs + an output. NULL if there is none. */
+static const char *channel_signal(const struct ht_image *image, uint32_t channel)
+{
+	const struct ht_image_header *h = image->header;
+
+	if (channel < h->n_inputs)
+		return image->signals[image->inputs[channel].signal].name;
+	channel -= h->n_inputs;
+	return channel < h->n_outputs ? image->signals[image->outputs[channel].signal].name : NULL;
+}
+
 /* Name of the interlock or signal that a trip is about, NULL if of none. */
 static const char *subject(const void *bytes, const struct hytest_trip *trip)
 {
@@ -56,6 +67,10 @@ static const char *subject(const void *bytes, const struct hytest_trip *trip)
 		return image.interlocks[trip->index].name;
 	if (trip->cause == HT_CAUSE_NOT_FINITE && trip->index < image.header->n_signals)
 		return image.signals[trip->index].name;
+	if (trip->cause == HT_CAUSE_SCAN || trip->cause == HT_CAUSE_DEVICE)
+		return channel_signal(&image, trip->index);
+	if (trip->cause == HT_CAUSE_WRITE)
+		return channel_signal(&image, image.header->n_inputs + trip->index);
 	return NULL;
 }
 

@@ -4,7 +4,11 @@
  *
  * It runs the same core as the module and answers the same requests with the
  * same errors. Time passes only in wait(): as fast as the program can be
- * stepped, or paced by the real clock. No tick is ever late.
+ * stepped, or paced by the real clock. No tick is ever late, no scan is lost.
+ *
+ * Rigs (sim_bench.c) stand in for IIO devices. As with the module, a loop that is
+ * bound to one ticks while it is armed, and a tick has the sample of the tick
+ * before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +20,7 @@
 #include "../kmod/core/loop.h"
 #include "backend.h"
 #include "histogram.h"
+#include "sim_bench.h"
 
 #define SIM_PAGE	4096
 #define SIM_EVENTS	1024	/* a power of two */
@@ -46,6 +51,7 @@ struct program {
 	unsigned char *mapping;		/* status page and ring */
 	size_t mapping_size;
 	double *values;			/* of one record */
+	struct ht_lock_view *views;	/* of the interlocks when ARM refused */
 	uint32_t record_size;
 };
 
@@ -54,6 +60,8 @@ struct sim {
 	struct program program;		/* mapping is there in any case */
 	struct hytest_status *status;	/* in the mapping */
 	struct request request;
+	struct sim_bench bench;
+	bool has_refused;		/* and nothing has changed since */
 	bool controlled;
 	bool ticking;
 	bool told_safe;
@@ -109,6 +117,7 @@ static void free_program(struct program *program)
 	free(program->core);
 	free(program->mapping);
 	free(program->values);
+	free(program->views);
 	*program = (struct program){ 0 };
 }
 
@@ -125,6 +134,8 @@ static void clear_run(struct sim *sim)
 	status->missed = 0;
 	status->overruns = 0;
 	status->batch = 0;
+	status->lost_scans = 0;
+	status->failed_writes = 0;
 	status->safe = 1;
 	status->trip = (struct hytest_trip){ 0 };
 	hytest_histogram_clear(&status->lateness);
@@ -139,6 +150,7 @@ static void exchange(struct sim *sim, const struct program *program)
 
 	free_program(&sim->program);
 	sim->program = *program;
+	sim->has_refused = false;
 	sim->status = (struct hytest_status *)program->mapping;
 	sim->loop.status = sim->status;
 	sim->loop.mapping = h ? program->mapping : NULL;
@@ -178,6 +190,10 @@ static int build_program(struct program *program, struct hytest_load *load)
 
 	if (ht_image_check(program->image, program->image_bytes, &error))
 		return refuse(&load->refusal, &error);
+	if (h->kind != HT_IMAGE_LOOP) {
+		ht_refuse(&error, HT_ERR_KIND, HT_AT_IMAGE, 0, 0, h->kind);
+		return refuse(&load->refusal, &error);
+	}
 	program->record_size = sizeof(struct hytest_record) +
 			       (h->n_records + h->n_outputs) * sizeof(uint64_t);
 	program->mapping_size = SIM_PAGE + (size_t)h->ring_records * program->record_size;
@@ -186,7 +202,8 @@ static int build_program(struct program *program, struct hytest_load *load)
 	program->mapping = calloc(1, program->mapping_size);
 	program->core = calloc(1, program->core_bytes);
 	program->values = calloc(h->n_records + h->n_outputs + 1, sizeof(double));
-	if (!program->mapping || !program->core || !program->values)
+	program->views = calloc(h->n_interlocks + 1, sizeof(*program->views));
+	if (!program->mapping || !program->core || !program->values || !program->views)
 		return -ENOMEM;
 	if (ht_loop_init(program->core, program->image, &error))
 		return refuse(&load->refusal, &error);
@@ -288,7 +305,10 @@ static int sim_lock(struct sim *sim, void *argument)
 		return -ENODATA;
 	if (lock->reserved || lock->interlock >= h->n_interlocks)
 		return -EINVAL;
-	ht_loop_lock(sim->program.core, lock->interlock, &view);
+	if (sim->has_refused)
+		view = sim->program.views[lock->interlock];
+	else
+		ht_loop_lock(sim->program.core, lock->interlock, &view);
 	lock->healthy = view.healthy;
 	lock->violated_ticks = view.violated_ticks;
 	lock->value = view.value;
@@ -296,31 +316,49 @@ static int sim_lock(struct sim *sim, void *argument)
 	return 0;
 }
 
+static void note_binding(struct sim *sim)
+{
+	sim->status->bound_inputs = sim->bench.bound_inputs;
+	sim->status->bound_outputs = sim->bench.bound_outputs;
+}
+
+/* The last tick is over. */
+static void unbind(struct sim *sim)
+{
+	const bool was_bound = sim_bench_bound(&sim->bench);
+
+	sim->ticking = false;
+	sim_bench_unbind(&sim->bench);
+	note_binding(sim);
+	if (was_bound)
+		add_event(sim, HYTEST_EVENT_UNBOUND, 0, 0, 0);
+}
+
+/* An armed loop has safe outputs: there is no need to wait for a tick. */
+static void trip_at_rest(struct sim *sim, uint32_t cause)
+{
+	sim->status->state = HYTEST_TRIPPED;
+	sim->status->trip = (struct hytest_trip){
+		.cause = cause,
+		.time_ns = sim->now_ns,
+	};
+	add_event(sim, HYTEST_EVENT_TRIPPED, cause << 16, 0, 0);
+	add_event(sim, HYTEST_EVENT_SAFE, 0, 0, 0);
+	unbind(sim);
+}
+
 static void ask_trip(struct sim *sim, uint32_t cause)
 {
-	switch (sim->status->state) {
-	case HYTEST_ARMED:
-		sim->status->state = HYTEST_TRIPPED;
-		sim->status->trip = (struct hytest_trip){
-			.cause = cause,
-			.time_ns = sim->now_ns,
-		};
-		add_event(sim, HYTEST_EVENT_TRIPPED, cause << 16, 0, 0);
-		add_event(sim, HYTEST_EVENT_SAFE, 0, 0, 0);
-		break;
-	case HYTEST_RUNNING:
-	case HYTEST_STOPPING:
-		if (sim->request.trip)
-			break;
-		sim->request.trip_cause = (struct ht_trip){
-			.cause = cause,
-			.action = HT_ACTION_RAMP,
-		};
-		sim->request.trip = true;
-		break;
-	default:
-		break;
-	}
+	const uint32_t state = sim->status->state;
+
+	if (state == HYTEST_ARMED)
+		trip_at_rest(sim, cause);
+	/* Held outputs wait for a person; the owner's end changes nothing. */
+	if (!sim->ticking || sim->request.trip ||
+	    (state == HYTEST_TRIPPED && cause == HT_CAUSE_OWNER))
+		return;
+	sim->request.trip_cause = (struct ht_trip){ .cause = cause, .action = HT_ACTION_RAMP };
+	sim->request.trip = true;
 }
 
 static int sim_trip(struct sim *sim, void *argument)
@@ -374,23 +412,76 @@ static uint32_t measure(struct sim *sim, uint32_t ticks)
 	return worst < UINT32_MAX ? worst : UINT32_MAX;
 }
 
+/* A first tick of the grid, with one before it: steps of rigs fall on them. */
+static uint64_t first_tick(const struct sim *sim)
+{
+	const uint64_t period_ns = header_of(sim)->period_ns;
+
+	return ((sim->now_ns + period_ns - 1) / period_ns + 1) * period_ns;
+}
+
+static int bind_channels(struct sim *sim, struct hytest_arm *arm)
+{
+	int result = sim_bench_bind(&sim->bench, sim->program.image, sim->now_ns, arm);
+
+	if (result || !sim_bench_bound(&sim->bench))
+		return result;
+	note_binding(sim);
+	add_event(sim, HYTEST_EVENT_BOUND, 0, sim_bench_bound(&sim->bench), 0);
+	return 0;
+}
+
+static int check_health(struct sim *sim, struct hytest_arm *arm)
+{
+	const struct ht_lock_view *views = sim->program.views;
+	const struct ht_vitals vitals = { 0 };
+	uint32_t i;
+
+	if (!ht_loop_check_health(sim->program.core, sim->bench.values, &vitals,
+				  sim->program.views))
+		return 0;
+	for (i = header_of(sim)->n_interlocks; i-- > 0;) {
+		if (views[i].healthy)
+			continue;
+		arm->interlock = i;
+		arm->unhealthy[i / 64] |= 1ull << i % 64;
+	}
+	sim->has_refused = true;
+	return -EPERM;
+}
+
 static int sim_arm(struct sim *sim, void *argument)
 {
 	const struct ht_image_header *h = header_of(sim);
 	struct hytest_arm *arm = argument;
+	int result;
 
 	if (sim->status->state == HYTEST_EMPTY)
 		return -ENODATA;
 	if (sim->status->state != HYTEST_LOADED)
 		return -EBUSY;
-	if (arm->reserved || !arm->dry_ticks || arm->dry_ticks > MAX_DRY_TICKS)
+	if (!arm->dry_ticks || arm->dry_ticks > MAX_DRY_TICKS)
 		return -EINVAL;
-	arm->budget_ns = h->budget_ns;
-	arm->worst_ns = measure(sim, arm->dry_ticks);
+	*arm = (struct hytest_arm){
+		.cpu = arm->cpu,
+		.dry_ticks = arm->dry_ticks,
+		.worst_ns = measure(sim, arm->dry_ticks),
+		.budget_ns = h->budget_ns,
+	};
 	sim->status->dry_worst_ns = arm->worst_ns;
-	arm->interlock = ht_loop_first_unhealthy(sim->program.core);
-	if (arm->interlock < h->n_interlocks)
-		return -EPERM;
+	sim->has_refused = false;
+	result = bind_channels(sim, arm);
+	if (!result)
+		result = check_health(sim, arm);
+	if (result) {
+		unbind(sim);
+		return result;
+	}
+	ht_loop_arm(sim->program.core);
+	sim->tick = 0;
+	sim->due_ns = first_tick(sim);
+	sim->ticking = sim_bench_bound(&sim->bench);
+	sim->told_safe = false;
 	sim->status->cpu = arm->cpu;
 	rest_in(sim, HYTEST_ARMED, HYTEST_EVENT_ARMED);
 	return 0;
@@ -401,21 +492,24 @@ static int sim_disarm(struct sim *sim, void *argument)
 	(void)argument;
 	if (sim->status->state != HYTEST_ARMED)
 		return -EBUSY;
+	ht_loop_rest(sim->program.core);
 	rest_in(sim, HYTEST_LOADED, HYTEST_EVENT_DISARMED);
+	unbind(sim);
 	return 0;
 }
 
 static int sim_start(struct sim *sim, void *argument)
 {
-	const struct ht_image_header *h = header_of(sim);
-
 	(void)argument;
 	if (sim->status->state != HYTEST_ARMED)
 		return -EBUSY;
+	if (!ht_loop_ready(sim->program.core))
+		return -EPERM;
 	ht_loop_start(sim->program.core);
 	clear_run(sim);
 	sim->last_heartbeat_ns = sim->now_ns;
-	sim->due_ns = sim->now_ns + h->period_ns;
+	sim->due_ns = first_tick(sim);
+	sim_bench_sample(&sim->bench, sim->due_ns - header_of(sim)->period_ns);
 	sim->status->start_ns = sim->due_ns;
 	sim->ticking = true;
 	sim->status->state = HYTEST_RUNNING;
@@ -466,7 +560,8 @@ static int sim_batch(struct sim *sim, void *argument)
 			     batch->count, &error))
 		return refuse(&batch->refusal, &error);
 	batch->number = 0;
-	if (!sim->ticking) {
+	if (sim->status->state == HYTEST_LOADED || sim->status->state == HYTEST_ARMED) {
+		sim->has_refused = false;
 		ht_program_commit(program);
 		return 0;
 	}
@@ -484,6 +579,13 @@ static int sim_heartbeat(struct sim *sim, void *argument)
 	return 0;
 }
 
+static int sim_rewind(struct sim *sim, void *argument)
+{
+	(void)argument;
+	sim->event_read = 0;
+	return 0;
+}
+
 static const struct {
 	unsigned long request;
 	int (*answer)(struct sim *sim, void *argument);
@@ -492,6 +594,7 @@ static const struct {
 	{ HYTEST_IOC_IMAGE, sim_image },
 	{ HYTEST_IOC_GET_PARAMS, sim_params },
 	{ HYTEST_IOC_GET_LOCK, sim_lock },
+	{ HYTEST_IOC_REWIND, sim_rewind },
 	{ HYTEST_IOC_TRIP, sim_trip },
 	{ HYTEST_IOC_CONTROL, sim_control },
 	{ HYTEST_IOC_RELEASE, sim_release },
@@ -541,7 +644,7 @@ static void take_requests(struct sim *sim)
 	struct request *request = &sim->request;
 
 	if (h->heartbeat_ms && silence > h->heartbeat_ms * NS_PER_MS && !request->trip &&
-	    sim->status->state != HYTEST_TRIPPED) {
+	    sim->status->state != HYTEST_ARMED && sim->status->state != HYTEST_TRIPPED) {
 		request->trip = true;
 		request->trip_cause = (struct ht_trip){
 			.cause = HT_CAUSE_HEARTBEAT,
@@ -574,6 +677,7 @@ static void take_requests(struct sim *sim)
 static void note_trip(struct sim *sim)
 {
 	const struct ht_trip *trip = ht_loop_first_trip(sim->program.core);
+	const bool armed = sim->status->state == HYTEST_ARMED;
 
 	sim->status->state = HYTEST_TRIPPED;
 	sim->status->trip = (struct hytest_trip){
@@ -585,7 +689,8 @@ static void note_trip(struct sim *sim)
 		.limit = trip->limit,
 	};
 	sim->request.batch = false;
-	sim->post_trip = header_of(sim)->post_trip_ticks;
+	/* Nothing has moved before START: there is nothing to record. */
+	sim->post_trip = armed ? 0 : header_of(sim)->post_trip_ticks;
 	add_event(sim, HYTEST_EVENT_TRIPPED, trip->cause << 16 | trip->index, trip->value,
 		  trip->limit);
 }
@@ -644,31 +749,60 @@ static void write_record(struct sim *sim, uint64_t step_ns)
 	/* The tick that ends a soft stop still belongs to it. */
 	record->state = status->state == HYTEST_LOADED ? HYTEST_STOPPING : status->state;
 	record->cause = ht_loop_first_trip(sim->program.core)->cause;
+	record->scan_age = 0;
+	record->write_age = 0;
 	memcpy(record->value, sim->program.values, status->record_size - sizeof(*record));
 	record->sequence = status->head + 1;
 }
 
-static void run_tick(struct sim *sim)
+/* From the sample of the tick before to the sample of this one; ns that it took. */
+static uint64_t step_core(struct sim *sim)
+{
+	/* An owner need not call before START. */
+	const struct ht_vitals vitals = {
+		.silence_ns = sim->status->state == HYTEST_ARMED ? 0 :
+			      sim->now_ns - sim->last_heartbeat_ns,
+	};
+	struct ht_loop *core = sim->program.core;
+	const uint64_t begin = real_ns();
+	uint64_t step_ns;
+
+	ht_loop_inputs(core, sim->bench.values);
+	ht_loop_vitals(core, &vitals);
+	ht_loop_tick(core, sim->tick, sim->program.values);
+	step_ns = real_ns() - begin;
+	sim_bench_write(&sim->bench, sim->now_ns, ht_loop_outputs(core));
+	sim_bench_sample(&sim->bench, sim->now_ns);
+	return step_ns;
+}
+
+static void count_tick(struct sim *sim, uint64_t step_ns)
 {
 	struct hytest_status *status = sim->status;
-	uint64_t begin, step_ns;
-	bool last;
 
-	sim->now_ns = sim->due_ns;
-	take_requests(sim);
-	begin = real_ns();
-	ht_loop_tick(sim->program.core, sim->tick, sim->program.values);
-	step_ns = real_ns() - begin;
-	last = follow_core(sim);
 	write_record(sim, step_ns);
 	hytest_histogram_add(&status->lateness, 0);
 	hytest_histogram_add(&status->step, step_ns);
 	sim->tick++;
-	sim->due_ns += header_of(sim)->period_ns;
 	status->tick = sim->tick;
 	status->head++;
+}
+
+static void run_tick(struct sim *sim)
+{
+	const bool armed = sim->status->state == HYTEST_ARMED;
+	uint64_t step_ns;
+	bool last;
+
+	sim->now_ns = sim->due_ns;
+	take_requests(sim);
+	step_ns = step_core(sim);
+	last = follow_core(sim);
+	if (!armed)
+		count_tick(sim, step_ns);
+	sim->due_ns += header_of(sim)->period_ns;
 	if (last)
-		sim->ticking = false;
+		unbind(sim);
 }
 
 /* Until the real clock shows this virtual time; false if a signal came. */
@@ -731,7 +865,34 @@ static void sim_close(struct hytest_loop *loop)
 	struct sim *sim = sim_of(loop);
 
 	free_program(&sim->program);
+	sim_bench_free(&sim->bench);
 	free(sim);
+}
+
+static int sim_add_rig(struct hytest_loop *loop, const char *name, const void *image, size_t size,
+		       struct hytest_refusal *refusal)
+{
+	struct sim *sim = sim_of(loop);
+	ht_u32 environment;
+	int result;
+
+	if (sim->status->state != HYTEST_EMPTY && sim->status->state != HYTEST_LOADED)
+		return -EBUSY;
+	environment = ht_fpenv_enter();
+	result = sim_bench_add(&sim->bench, name, image, size, refusal);
+	ht_fpenv_leave(environment);
+	return result;
+}
+
+static int sim_fault(struct hytest_loop *loop, const char *rig, const char *line, char *text,
+		     size_t size)
+{
+	struct sim *sim = sim_of(loop);
+	ht_u32 environment = ht_fpenv_enter();
+	int result = sim_bench_fault(&sim->bench, rig, line, sim->now_ns, text, size);
+
+	ht_fpenv_leave(environment);
+	return result;
 }
 
 static const struct hytest_backend sim_backend = {
@@ -741,6 +902,8 @@ static const struct hytest_backend sim_backend = {
 	.map = sim_map,
 	.events = sim_events,
 	.wait = sim_wait,
+	.add_rig = sim_add_rig,
+	.fault = sim_fault,
 };
 
 struct hytest_loop *hytest_open_sim(void)

@@ -41,14 +41,6 @@ static int layout(ht_u32 n_in, ht_u32 n_out, const ht_u32 *dim, struct ht_layout
 	return HT_OK;
 }
 
-/* 53 random bits as a number within 0 < r <= 1. */
-static double unit(ht_u32 high, ht_u32 low)
-{
-	ht_u64 bits = (ht_u64)high << 21 ^ low >> 11;
-
-	return ((double)(ht_s64)bits + 1.0) * 0x1p-53;
-}
-
 static void step(const struct ht_block *b)
 {
 	const ht_u64 tick = b->clock->tick;
@@ -56,19 +48,18 @@ static void step(const struct ht_block *b)
 	ht_u32 key[2] = { (ht_u32)b->field[SEED][0], (ht_u32)b->field[STREAM][0] };
 	ht_u32 counter[4] = { (ht_u32)tick, (ht_u32)(tick >> 32), 0, 0 };
 	ht_u32 random[4];
-	double r1, sine, cosine;
+	double r;
 	ht_u32 i;
 
 	for (i = 0; i < b->n_out; i++) {
 		counter[2] = i;
 		ht_philox(counter, key, random);
-		r1 = unit(random[0], random[1]);
 		if (ht_choice(b, KIND) == UNIFORM) {
-			ht_out(b, i, sigma * 1.7320508075688772 * (2.0 * r1 - 1.0));
-			continue;
+			r = ht_random_unit(random[0], random[1]);
+			ht_out(b, i, sigma * 1.7320508075688772 * (2.0 * r - 1.0));
+		} else {
+			ht_out(b, i, sigma * ht_random_normal(random));
 		}
-		ht_sincos_turns(unit(random[2], random[3]), &sine, &cosine);
-		ht_out(b, i, sigma * ht_sqrt(-2.0 * ht_log(r1)) * cosine);
 	}
 }
 

@@ -3,12 +3,12 @@
  * Pendulum on a pivot that moves vertically: Sieber & Krauskopf, eq. (2), with
  * the control of eq. (22) and the pivot force of eq. (23).
  *
- *	theta'' = -kappa / (m l^2) theta' - (g + ya'') / l sin theta - u
+ *	theta'' = -kappa / (m l^2) theta' - (g + ya'') / l sin theta - u + T / (m l^2)
  *	F = -m ya'' - m l (theta'' sin theta + theta'^2 cos theta)
  *
  * Inputs: the acceleration of the pivot ya'' [m/s^2], and optionally u
  * [rad/s^2], the PD term of eq. (22), which acts on theta'' as it is (not
- * divided by m l^2). Outputs: theta [rad], theta' [rad/s], theta'' [rad/s^2],
+ * divided by m l^2), and the torque T of a motor on the pivot [N m]. Outputs: theta [rad], theta' [rad/s], theta'' [rad/s^2],
  * F [N].
  *
  * From tick to tick it is integrated by the classical fourth-order Runge-Kutta
@@ -118,6 +118,8 @@ static void step(const struct ht_block *b)
 	double control = b->n_in > 1 ? ht_in(b, 1) : 0.0;
 	double sine, cosine, acc;
 
+	if (b->n_in > 2)
+		control -= ht_in(b, 2) / (m * l * l);
 	if (s->started != 0.0)
 		integrate(b, pivot, control);
 	s->started = 1.0;
@@ -141,7 +143,7 @@ const struct ht_block_type ht_type_pendulum = {
 	.fields = fields,
 	.n_fields = N_FIELDS,
 	.min_in = 1,
-	.max_in = 2,
+	.max_in = 3,
 	.min_out = 1,
 	.max_out = 4,
 	.layout = layout,

@@ -32,6 +32,10 @@ extern const struct ht_block_type ht_type_quantiser;
 extern const struct ht_block_type ht_type_noise;
 extern const struct ht_block_type ht_type_integrator;
 extern const struct ht_block_type ht_type_derivative;
+extern const struct ht_block_type ht_type_lag;
+extern const struct ht_block_type ht_type_spring;
+extern const struct ht_block_type ht_type_oscillator;
+extern const struct ht_block_type ht_type_girder;
 
 /* A choice among words. */
 static inline ht_u32 ht_choice(const struct ht_block *b, ht_u32 field)

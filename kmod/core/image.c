@@ -121,12 +121,9 @@ static int good_name(const char *name, ht_u32 size, int may_be_empty)
 	return 1;
 }
 
-static int check_header(const struct ht_image_header *h, struct ht_error *error)
+/* The header of a loop: ring, time limits and protections. */
+static int check_loop(const struct ht_image_header *h, struct ht_error *error)
 {
-	ht_u32 i;
-
-	if (h->period_ns < HT_MIN_PERIOD_NS || h->period_ns > HT_MAX_PERIOD_NS)
-		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 0, h->period_ns);
 	if (!h->ring_records || h->ring_records > HT_MAX_RING ||
 	    (h->ring_records & (h->ring_records - 1)))
 		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 1, h->ring_records);
@@ -138,10 +135,48 @@ static int check_header(const struct ht_image_header *h, struct ht_error *error)
 		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 4, h->deadline_ticks);
 	if (h->post_trip_ticks > HT_MAX_RING)
 		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 5, h->post_trip_ticks);
-	for (i = 0; i < HT_COUNT(h->reserved); i++)
-		if (h->reserved[i])
-			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_IMAGE, 0, i, 0);
+	if (!h->scan_ticks || h->scan_ticks > HT_MAX_LATE_TICKS)
+		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 7, h->scan_ticks);
+	if (!h->write_ticks || h->write_ticks > HT_MAX_LATE_TICKS)
+		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 8, h->write_ticks);
+	if (h->flags)
+		return ht_refuse(error, HT_ERR_RESERVED, HT_AT_IMAGE, 0, 1, h->flags);
 	return HT_OK;
+}
+
+/* The header of a rig: nothing of what only a loop has. */
+static int check_rig(const struct ht_image_header *h, struct ht_error *error)
+{
+	const ht_u32 unused[] = {
+		h->n_interlocks, h->n_records, h->ring_records, h->soft_start_ticks,
+		h->soft_stop_ticks, h->budget_ns, h->deadline_ns, h->deadline_ticks,
+		h->missed_ticks, h->heartbeat_ms, h->post_trip_ticks, h->scan_ticks,
+		h->write_ticks,
+	};
+	ht_u32 i;
+
+	if (h->flags & ~HT_IMAGE_HELD)
+		return ht_refuse(error, HT_ERR_RESERVED, HT_AT_IMAGE, 0, 1, h->flags);
+	for (i = 0; i < HT_COUNT(unused); i++)
+		if (unused[i])
+			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_IMAGE, 0, 3 + i, unused[i]);
+	return HT_OK;
+}
+
+static int is_rig(const struct ht_image_header *h)
+{
+	return h->kind == HT_IMAGE_RIG;
+}
+
+static int check_header(const struct ht_image_header *h, struct ht_error *error)
+{
+	if (h->kind >= HT_IMAGE_KINDS)
+		return ht_refuse(error, HT_ERR_TYPE, HT_AT_IMAGE, 0, 0, h->kind);
+	if (h->period_ns < HT_MIN_PERIOD_NS || h->period_ns > HT_MAX_PERIOD_NS)
+		return ht_refuse(error, HT_ERR_COUNT, HT_AT_IMAGE, 0, 0, h->period_ns);
+	if (h->reserved)
+		return ht_refuse(error, HT_ERR_RESERVED, HT_AT_IMAGE, 0, 0, h->reserved);
+	return is_rig(h) ? check_rig(h, error) : check_loop(h, error);
 }
 
 static int check_signals(const struct ht_image *image, struct ht_error *error)
@@ -173,46 +208,209 @@ static int arrives(const struct ht_image_output *o, double rate, double dt)
 	return o->max - o->min <= rate * HT_MAX_RAMP_TIME && far + rate * dt / 2 != far;
 }
 
+/* An input or output of the image, while its channel is checked. */
+struct port {
+	ht_u32 where;		/* HT_AT_INPUT or HT_AT_OUTPUT */
+	ht_u32 index;
+	ht_u32 rig;
+};
+
+/* Items of a refused channel, behind those of an output. */
+enum {
+	AT_CHANNEL_KIND = 16,
+	AT_CHANNEL_GAIN,
+	AT_CHANNEL_OFFSET,
+	AT_CHANNEL_NOISE,
+	AT_CHANNEL_BITS,
+	AT_CHANNEL_RANGE,
+	AT_CHANNEL_DEVICE,
+	AT_CHANNEL_NAME,
+	AT_CHANNEL_RESERVED
+};
+
+static int all_zero(const void *bytes, ht_u64 size)
+{
+	const ht_u8 *byte = bytes;
+	ht_u64 i;
+
+	for (i = 0; i < size; i++)
+		if (byte[i])
+			return 0;
+	return 1;
+}
+
+static int refuse_channel(struct ht_error *error, const struct port *port, ht_u32 code,
+			  ht_u32 item, ht_u64 value)
+{
+	return ht_refuse(error, code, port->where, port->index, item, value);
+}
+
+/* Resolution, range and noise of a converter of a rig; a loop states none of them. */
+static int check_converter(const struct ht_image_channel *c, const struct port *port,
+			   struct ht_error *error)
+{
+	const int adc = port->rig && port->where == HT_AT_OUTPUT;
+
+	if (port->rig ? c->bits < 2 || c->bits > 32 : c->bits)
+		return refuse_channel(error, port, HT_ERR_CHANNEL, AT_CHANNEL_BITS, c->bits);
+	if (port->rig ? !c->range_mv || c->range_mv > HT_MAX_RANGE_MV : c->range_mv)
+		return refuse_channel(error, port, HT_ERR_CHANNEL, AT_CHANNEL_RANGE, c->range_mv);
+	if (!ht_finite(&c->noise))
+		return refuse_channel(error, port, HT_ERR_NOT_FINITE, AT_CHANNEL_NOISE,
+				      ht_bits(c->noise));
+	if (adc ? c->noise < 0 : ht_bits(c->noise))
+		return refuse_channel(error, port, HT_ERR_CHANNEL, AT_CHANNEL_NOISE,
+				      ht_bits(c->noise));
+	return HT_OK;
+}
+
+/* Which kinds may stand where. */
+static int good_kind(const struct ht_image_channel *c, const struct port *port)
+{
+	if (port->rig)
+		return c->kind == HT_CHANNEL_IIO;
+	return c->kind == HT_CHANNEL_IIO ||
+	       (c->kind == HT_CHANNEL_GPIO && port->where == HT_AT_INPUT);
+}
+
+static int check_channel(const struct ht_image_channel *c, const struct port *port,
+			 struct ht_error *error)
+{
+	if (c->kind == HT_CHANNEL_NONE && !port->rig) {
+		if (!all_zero(c, sizeof(*c)))
+			return refuse_channel(error, port, HT_ERR_RESERVED, AT_CHANNEL_KIND, 0);
+		return HT_OK;
+	}
+	if (!good_kind(c, port))
+		return refuse_channel(error, port, HT_ERR_CHANNEL, AT_CHANNEL_KIND, c->kind);
+	if (c->reserved)
+		return refuse_channel(error, port, HT_ERR_RESERVED, AT_CHANNEL_RESERVED,
+				      c->reserved);
+	if (!ht_finite(&c->gain))
+		return refuse_channel(error, port, HT_ERR_NOT_FINITE, AT_CHANNEL_GAIN,
+				      ht_bits(c->gain));
+	if (c->gain == 0)
+		return refuse_channel(error, port, HT_ERR_CHANNEL, AT_CHANNEL_GAIN,
+				      ht_bits(c->gain));
+	if (!ht_finite(&c->offset))
+		return refuse_channel(error, port, HT_ERR_NOT_FINITE, AT_CHANNEL_OFFSET,
+				      ht_bits(c->offset));
+	if (!good_name(c->name, sizeof(c->name), 0))
+		return refuse_channel(error, port, HT_ERR_NAME, AT_CHANNEL_NAME, 0);
+	if (!good_name(c->device, sizeof(c->device), 1))
+		return refuse_channel(error, port, HT_ERR_NAME, AT_CHANNEL_DEVICE, 0);
+	if (port->rig && c->device[0])
+		return refuse_channel(error, port, HT_ERR_RESERVED, AT_CHANNEL_DEVICE, 0);
+	return check_converter(c, port, error);
+}
+
+static int check_inputs(const struct ht_image *image, struct ht_error *error)
+{
+	const ht_u32 rig = is_rig(image->header);
+	ht_u32 i;
+	int code;
+
+	for (i = 0; i < image->header->n_inputs; i++) {
+		const struct ht_image_input *in = &image->inputs[i];
+		const ht_u32 known = !rig && in->channel.kind == HT_CHANNEL_IIO ?
+				     HT_INPUT_POLL : 0;
+
+		if (in->flags & ~known)
+			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_INPUT, i, 0, in->flags);
+		if (in->signal >= image->header->n_signals)
+			return ht_refuse(error, HT_ERR_SIGNAL, HT_AT_INPUT, i, 0, in->signal);
+		code = check_channel(&in->channel, &(struct port){ HT_AT_INPUT, i, rig }, error);
+		if (code)
+			return code;
+	}
+	return HT_OK;
+}
+
+/* What the output stage of a loop does with an output. */
+static int check_stage(const struct ht_image_output *o, ht_u32 i, double dt,
+		       struct ht_error *error)
+{
+	const double *value = &o->safe;
+	ht_u32 j;
+
+	for (j = 0; j < 5; j++)
+		if (!ht_finite(&value[j]))
+			return ht_refuse(error, HT_ERR_NOT_FINITE, HT_AT_OUTPUT, i, j,
+					 ht_bits(value[j]));
+	for (j = 0; j < 5; j++)
+		if (value[j] > HT_MAX_OUTPUT || value[j] < -HT_MAX_OUTPUT)
+			return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, j,
+					 ht_bits(value[j]));
+	if (o->min > o->max)
+		return ht_refuse(error, HT_ERR_ORDER, HT_AT_OUTPUT, i, 1, ht_bits(o->min));
+	if (o->safe < o->min || o->safe > o->max)
+		return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, 0, ht_bits(o->safe));
+	if (o->slew < 0 || (o->slew > 0 && !arrives(o, o->slew, dt)))
+		return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, 3, ht_bits(o->slew));
+	if (o->ramp <= 0 || !arrives(o, o->ramp, dt))
+		return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, 4, ht_bits(o->ramp));
+	return HT_OK;
+}
+
 static int check_outputs(const struct ht_image *image, struct ht_error *error)
 {
 	const double dt = (double)image->header->period_ns / 1e9;
-	ht_u32 i, j;
+	const ht_u32 rig = is_rig(image->header);
+	ht_u32 i;
+	int code;
 
 	for (i = 0; i < image->header->n_outputs; i++) {
 		const struct ht_image_output *o = &image->outputs[i];
-		const double *value = &o->safe;
 
 		if (o->flags)
 			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_OUTPUT, i, 0, o->flags);
 		if (o->signal >= image->header->n_signals)
 			return ht_refuse(error, HT_ERR_SIGNAL, HT_AT_OUTPUT, i, 0, o->signal);
-		for (j = 0; j < 5; j++)
-			if (!ht_finite(&value[j]))
-				return ht_refuse(error, HT_ERR_NOT_FINITE, HT_AT_OUTPUT, i, j,
-						 ht_bits(value[j]));
-		for (j = 0; j < 5; j++)
-			if (value[j] > HT_MAX_OUTPUT || value[j] < -HT_MAX_OUTPUT)
-				return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, j,
-						 ht_bits(value[j]));
-		if (o->min > o->max)
-			return ht_refuse(error, HT_ERR_ORDER, HT_AT_OUTPUT, i, 1, ht_bits(o->min));
-		if (o->safe < o->min || o->safe > o->max)
-			return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, 0,
-					 ht_bits(o->safe));
-		if (o->slew < 0 || (o->slew > 0 && !arrives(o, o->slew, dt)))
-			return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, 3,
-					 ht_bits(o->slew));
-		if (o->ramp <= 0 || !arrives(o, o->ramp, dt))
-			return ht_refuse(error, HT_ERR_RANGE, HT_AT_OUTPUT, i, 4,
-					 ht_bits(o->ramp));
+		if (rig && !all_zero(&o->safe, 5 * sizeof(o->safe)))
+			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_OUTPUT, i, 1, 0);
+		code = rig ? HT_OK : check_stage(o, i, dt, error);
+		if (code)
+			return code;
+		code = check_channel(&o->channel, &(struct port){ HT_AT_OUTPUT, i, rig }, error);
+		if (code)
+			return code;
 	}
+	return HT_OK;
+}
+
+/* Whether an interlock looks at the signals that its kind has. */
+static int check_watched(const struct ht_image_interlock *l, ht_u32 n_signals, ht_u32 i,
+			 struct ht_error *error)
+{
+	const int line = l->kind == HT_LOCK_ENABLE || l->kind == HT_LOCK_ESTOP;
+	const int vital = HT_LOCK_IS_VITAL(l->kind);
+
+	if (vital ? l->signal != HT_NO_SIGNAL : l->signal >= n_signals)
+		return ht_refuse(error, HT_ERR_SIGNAL, HT_AT_INTERLOCK, i, 0, l->signal);
+	if (l->other != HT_NO_SIGNAL && (vital || line || l->other >= n_signals))
+		return ht_refuse(error, HT_ERR_SIGNAL, HT_AT_INTERLOCK, i, 1, l->other);
+	return HT_OK;
+}
+
+static int check_limits(const struct ht_image_interlock *l, ht_u32 i, struct ht_error *error)
+{
+	const int line = l->kind == HT_LOCK_ENABLE || l->kind == HT_LOCK_ESTOP;
+
+	if (!ht_finite(&l->low) || !ht_finite(&l->high))
+		return ht_refuse(error, HT_ERR_NOT_FINITE, HT_AT_INTERLOCK, i, 0, 0);
+	if (l->kind != HT_LOCK_RANGE && !line && l->low != 0)
+		return ht_refuse(error, HT_ERR_RESERVED, HT_AT_INTERLOCK, i, 3, ht_bits(l->low));
+	if (line && l->high != 0)
+		return ht_refuse(error, HT_ERR_RESERVED, HT_AT_INTERLOCK, i, 4, ht_bits(l->high));
+	if (!line && l->low > l->high)
+		return ht_refuse(error, HT_ERR_ORDER, HT_AT_INTERLOCK, i, 0, ht_bits(l->low));
 	return HT_OK;
 }
 
 static int check_interlocks(const struct ht_image *image, struct ht_error *error)
 {
-	const ht_u32 n = image->header->n_signals;
 	ht_u32 i;
+	int code;
 
 	for (i = 0; i < image->header->n_interlocks; i++) {
 		const struct ht_image_interlock *l = &image->interlocks[i];
@@ -220,23 +418,22 @@ static int check_interlocks(const struct ht_image *image, struct ht_error *error
 
 		if (l->kind >= HT_LOCK_KINDS || l->action >= HT_ACTIONS)
 			return ht_refuse(error, HT_ERR_TYPE, HT_AT_INTERLOCK, i, 0, l->kind);
-		if (l->signal >= n)
-			return ht_refuse(error, HT_ERR_SIGNAL, HT_AT_INTERLOCK, i, 0, l->signal);
-		if (l->other >= n && l->other != HT_NO_SIGNAL)
-			return ht_refuse(error, HT_ERR_SIGNAL, HT_AT_INTERLOCK, i, 1, l->other);
+		if (l->flags & ~HT_LOCK_LATCH)
+			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_INTERLOCK, i, 5, l->flags);
+		if (l->reserved)
+			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_INTERLOCK, i, 6,
+					 l->reserved);
+		code = check_watched(l, image->header->n_signals, i, error);
+		if (code)
+			return code;
 		if (window ? !l->window_ticks || l->window_ticks > HT_MAX_RING : l->window_ticks)
 			return ht_refuse(error, HT_ERR_COUNT, HT_AT_INTERLOCK, i, 2,
 					 l->window_ticks);
 		if (!good_name(l->name, sizeof(l->name), 0))
 			return ht_refuse(error, HT_ERR_NAME, HT_AT_INTERLOCK, i, 0, 0);
-		if (!ht_finite(&l->low) || !ht_finite(&l->high))
-			return ht_refuse(error, HT_ERR_NOT_FINITE, HT_AT_INTERLOCK, i, 0, 0);
-		if (l->kind != HT_LOCK_RANGE && l->low != 0)
-			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_INTERLOCK, i, 3,
-					 ht_bits(l->low));
-		if (l->low > l->high)
-			return ht_refuse(error, HT_ERR_ORDER, HT_AT_INTERLOCK, i, 0,
-					 ht_bits(l->low));
+		code = check_limits(l, i, error);
+		if (code)
+			return code;
 	}
 	return HT_OK;
 }
@@ -303,11 +500,6 @@ static int check_wires(const struct ht_image *image, struct ht_error *error)
 
 	for (i = 0; i < h->n_inputs; i++) {
 		signal = image->inputs[i].signal;
-		if (image->inputs[i].flags)
-			return ht_refuse(error, HT_ERR_RESERVED, HT_AT_INPUT, i, 0,
-					 image->inputs[i].flags);
-		if (signal >= h->n_signals)
-			return ht_refuse(error, HT_ERR_SIGNAL, HT_AT_INPUT, i, 0, signal);
 		if (written[signal / 8] & 1 << signal % 8)
 			return ht_refuse(error, HT_ERR_WRITERS, HT_AT_INPUT, i, 0, signal);
 		written[signal / 8] |= 1 << signal % 8;
@@ -336,13 +528,7 @@ static int check_wires(const struct ht_image *image, struct ht_error *error)
 /* Zeros from the end of a section to the next multiple of 8. */
 static int padded(const void *section, ht_u64 size)
 {
-	const ht_u8 *byte = section;
-	ht_u64 i;
-
-	for (i = size; i < aligned(size); i++)
-		if (byte[i])
-			return 0;
-	return 1;
+	return all_zero((const ht_u8 *)section + size, aligned(size) - size);
 }
 
 static int check_padding(const struct ht_image *image, struct ht_error *error)
@@ -352,7 +538,7 @@ static int check_padding(const struct ht_image *image, struct ht_error *error)
 	if (!padded(image->wires, (ht_u64)h->n_wires * sizeof(ht_u32)) ||
 	    !padded(image->records, (ht_u64)h->n_records * sizeof(ht_u32)) ||
 	    !padded(image->text, h->text_size))
-		return ht_refuse(error, HT_ERR_RESERVED, HT_AT_IMAGE, 0, HT_COUNT(h->reserved), 0);
+		return ht_refuse(error, HT_ERR_RESERVED, HT_AT_IMAGE, 0, 2, 0);
 	return HT_OK;
 }
 
@@ -391,6 +577,9 @@ int ht_image_check_structure(const void *bytes, ht_u64 size, struct ht_error *er
 	if (code)
 		return code;
 	code = check_signals(&image, error);
+	if (code)
+		return code;
+	code = check_inputs(&image, error);
 	if (code)
 		return code;
 	code = check_outputs(&image, error);
@@ -453,6 +642,8 @@ const char *ht_error_text(ht_u32 code)
 		[HT_ERR_ORDER] = "values are not in rising order",
 		[HT_ERR_FIXED] = "this parameter cannot change while the program is loaded",
 		[HT_ERR_PARAM] = "there is no such parameter",
+		[HT_ERR_KIND] = "a loop's image where a rig's must be, or the reverse",
+		[HT_ERR_CHANNEL] = "kind, gain, bits, range or noise of a channel make no sense",
 	};
 
 	return code < HT_ERRORS ? text[code] : "unknown error";

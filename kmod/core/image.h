@@ -28,10 +28,11 @@
 #include "types.h"
 
 #define HT_IMAGE_MAGIC		0x49545948u	/* "HYTI" */
-#define HT_IMAGE_VERSION	1
+#define HT_IMAGE_VERSION	2
 
 #define HT_NAME_LEN		32	/* with the closing zero */
 #define HT_UNIT_LEN		16
+#define HT_DEVICE_LEN		64
 #define HT_MAX_DIMS		4
 
 /* Upper bounds of the counts, far above use, far below overflow. */
@@ -44,10 +45,25 @@
 #define HT_MAX_TEXT		(1u << 20)
 #define HT_MAX_RING		(1u << 22)	/* records */
 #define HT_MAX_OUTPUT		1e100	/* limits, safe value, rates of an output */
-#define HT_MAX_LATE_TICKS	1000	/* in a row without a trip */
+#define HT_MAX_LATE_TICKS	1000	/* ticks, scans or writes in a row without a trip */
+#define HT_MAX_RANGE_MV		1000000	/* of a converter of a rig */
 #define HT_MAX_RAMP_TIME	3600	/* s from limit to limit */
 #define HT_MIN_PERIOD_NS	10000ull	/* 100 kHz */
 #define HT_MAX_PERIOD_NS	1000000000ull	/* 1 Hz */
+
+enum ht_image_kind {
+	HT_IMAGE_LOOP,		/* inputs are measured, outputs commanded */
+	HT_IMAGE_RIG,		/* inputs are DAC channels, outputs ADC channels (rig.h) */
+	HT_IMAGE_KINDS
+};
+
+/* Rig: stands in its initial state until the first command that moves. */
+#define HT_IMAGE_HELD	1u
+
+/*
+ * Of a rig everything from ring_records to post_trip_ticks is zero, and so are
+ * n_interlocks, n_records, scan_ticks and write_ticks.
+ */
 
 struct ht_image_header {
 	ht_u32 magic;
@@ -74,7 +90,11 @@ struct ht_image_header {
 	ht_u32 missed_ticks;	/* so many missed in a row trip; 0: never */
 	ht_u32 heartbeat_ms;	/* the owner must call so often; 0: need not */
 	ht_u32 post_trip_ticks;	/* records kept after outputs became safe, <= HT_MAX_RING */
-	ht_u32 reserved[3];
+	ht_u32 kind;		/* enum ht_image_kind */
+	ht_u32 flags;		/* rig: HT_IMAGE_HELD */
+	ht_u32 scan_ticks;	/* so many ticks without a new scan trip, 1..1000; rig: 0 */
+	ht_u32 write_ticks;	/* so many ticks with failed writes trip, 1..1000; rig: 0 */
+	ht_u32 reserved;
 };
 
 struct ht_image_signal {
@@ -83,13 +103,54 @@ struct ht_image_signal {
 	double initial;
 };
 
+enum ht_channel_kind {
+	HT_CHANNEL_NONE,	/* bound to nothing: an input keeps its initial value */
+	HT_CHANNEL_IIO,
+	HT_CHANNEL_GPIO,	/* input only: 0 or 1 */
+	HT_CHANNEL_KINDS
+};
+
+/*
+ * Where a signal meets the world. Units of the world are SI (V, A, m/s^2, ...):
+ *
+ *	signal = gain * world + offset
+ *
+ * Loop: the device is the name or label of an IIO device, or the label of a
+ * GPIO chip; empty, the name is looked up in the device tree (io-channel-names,
+ * or NAME-gpios). The name is a channel of it, or the number of a line.
+ *
+ * Rig: no device; an IIO voltage channel with this label; codes of so many bits
+ * for -range to +range. Of an ADC channel, noise is the rms of white noise that
+ * each sample gets.
+ *
+ * What a kind does not use is zero.
+ */
+struct ht_image_channel {
+	ht_u32 kind;		/* enum ht_channel_kind */
+	ht_u32 bits;		/* rig: 2..32 */
+	ht_u32 range_mv;	/* rig: 1..HT_MAX_RANGE_MV */
+	ht_u32 reserved;
+	double gain;		/* not 0; a negative one turns the sign */
+	double offset;
+	double noise;		/* rig, ADC: V */
+	char device[HT_DEVICE_LEN];
+	char name[HT_NAME_LEN];
+};
+
+/* Input: read it channel by channel even if the device has a buffer. */
+#define HT_INPUT_POLL	1u
+
 /* A measured signal, written before the program steps. */
 struct ht_image_input {
 	ht_u32 signal;
-	ht_u32 flags;		/* none yet */
+	ht_u32 flags;		/* HT_INPUT_POLL */
+	struct ht_image_channel channel;
 };
 
-/* A commanded signal on its way to an actuator. Units: those of the signal. */
+/*
+ * A commanded signal on its way to an actuator. Units: those of the signal. Of
+ * a rig only signal and channel are used, the rest is zero.
+ */
 struct ht_image_output {
 	ht_u32 signal;
 	ht_u32 flags;		/* none yet */
@@ -99,6 +160,7 @@ struct ht_image_output {
 	double slew;		/* per second until a trip; 0: unlimited */
 	double ramp;		/* per second towards safe after a trip */
 	/* Neither may take longer than HT_MAX_RAMP_TIME, or get stuck by rounding. */
+	struct ht_image_channel channel;
 };
 
 struct ht_image_block {
@@ -111,15 +173,28 @@ struct ht_image_block {
 };
 
 /*
- * Each kind looks at d = signal - other, or signal alone. What is not a number
- * violates. Before tick 0 the window of the rms is full of zeros; the rate at
- * tick 0 is zero.
+ * The first four look at d = signal - other, or signal alone, the next two at
+ * the signal. The difference of two signals is a synchronisation error: while the
+ * outputs fade in or out, one that is an output counts as it was commanded last.
+ * What is not a number violates. Before tick 0 the window of the rms
+ * is full of zeros; the rate at tick 0 is zero.
+ *
+ * The others watch the loop itself (struct ht_vitals of loop.h): no signal, no
+ * other, limit in high. They come on top of what the header asks for.
  */
 enum ht_interlock_kind {
 	HT_LOCK_RANGE,		/* low <= d <= high */
 	HT_LOCK_RATE,		/* |change of d per second| <= high */
 	HT_LOCK_DIFFERENCE,	/* |d| <= high (sync error) */
 	HT_LOCK_RMS,		/* rms of d over the window <= high */
+	HT_LOCK_ENABLE,		/* signal >= low: somebody keeps a line high */
+	HT_LOCK_ESTOP,		/* the same; the words for people differ */
+	HT_LOCK_SCAN,		/* ticks since the newest scan, worst input, <= high */
+	HT_LOCK_LOST,		/* scans lost since START <= high */
+	HT_LOCK_WRITE,		/* ticks in a row with outputs not written <= high */
+	HT_LOCK_STEP,		/* s that the last tick took, lateness included, <= high */
+	HT_LOCK_MISSED,		/* ticks missed just before this one <= high */
+	HT_LOCK_HEARTBEAT,	/* s since the owner's heartbeat <= high */
 	HT_LOCK_KINDS
 };
 
@@ -132,6 +207,16 @@ enum ht_action {
 
 #define HT_NO_SIGNAL 0xffffffffu
 
+/* Watches the loop itself, not signals. */
+#define HT_LOCK_IS_VITAL(kind) ((kind) >= HT_LOCK_SCAN)
+
+/*
+ * While running any violation trips, and any trip stays until acknowledged. An
+ * interlock with a latch does so while armed, too; one without refuses START
+ * for as long as it is violated, and the loop stays armed.
+ */
+#define HT_LOCK_LATCH	1u
+
 struct ht_image_interlock {
 	ht_u32 kind;
 	ht_u32 action;
@@ -139,8 +224,10 @@ struct ht_image_interlock {
 	ht_u32 other;		/* HT_NO_SIGNAL: none, compare with zero */
 	ht_u32 delay_ticks;	/* violated so long before it trips, 0: at once */
 	ht_u32 window_ticks;	/* RMS only */
-	double low;		/* RANGE only */
-	double high;
+	ht_u32 flags;		/* HT_LOCK_LATCH */
+	ht_u32 reserved;
+	double low;		/* RANGE, ENABLE and ESTOP only */
+	double high;		/* not ENABLE and ESTOP */
 	char name[HT_NAME_LEN];
 };
 
@@ -168,6 +255,8 @@ enum ht_error_code {
 	HT_ERR_ORDER,		/* values must rise, or low exceeds high */
 	HT_ERR_FIXED,		/* this parameter cannot change while running */
 	HT_ERR_PARAM,		/* a parameter number does not exist */
+	HT_ERR_KIND,		/* a loop's image where a rig's must be, or the reverse */
+	HT_ERR_CHANNEL,		/* kind, gain, bits, range or noise of a channel */
 	HT_ERRORS
 };
 

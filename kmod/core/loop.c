@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One tick between inputs and outputs (design, section 3, steps 2 to 4):
- * interlocks on what was measured, program, interlocks on what would be
- * commanded, output stage. And the three ways in which outputs move: fading
- * in and out with the program, and going to their safe values after a trip.
+ * interlocks on what was measured and on the loop itself, program, interlocks
+ * on what would be commanded, output stage. And the three ways in which outputs
+ * move: fading in and out with the program, and going to their safe values
+ * after a trip.
  */
 #include "loop.h"
 #include "math.h"
@@ -18,7 +19,8 @@ struct lock {
 	ht_u32 at;		/* rms: place in the window */
 	ht_u32 violated;	/* ticks in a row */
 	ht_u32 seen;		/* rate: there is a value before this one */
-	ht_u32 measured;	/* looks at inputs only */
+	ht_u32 early;		/* before the step: looks at inputs or vitals only */
+	ht_u32 output[2];	/* sync error: outputs that it compares, or HT_NO_SIGNAL */
 };
 
 struct ht_loop {
@@ -31,6 +33,7 @@ struct ht_loop {
 	enum ht_mode mode;
 	ht_u32 safe;
 	struct ht_trip trip;
+	struct ht_vitals vitals;
 };
 
 static ht_u64 aligned(ht_u64 bytes)
@@ -79,6 +82,33 @@ static ht_u32 is_input(const struct ht_image *image, ht_u32 signal)
 	return 0;
 }
 
+/* The output that carries the signal. */
+static ht_u32 output_of(const struct ht_image *image, ht_u32 signal)
+{
+	ht_u32 i;
+
+	for (i = 0; i < image->header->n_outputs; i++)
+		if (image->outputs[i].signal == signal)
+			return i;
+	return HT_NO_SIGNAL;
+}
+
+/* Peak or rms of the difference of two signals. */
+static int is_sync_error(const struct ht_image_interlock *l)
+{
+	return (l->kind == HT_LOCK_DIFFERENCE || l->kind == HT_LOCK_RMS) &&
+	       l->other != HT_NO_SIGNAL;
+}
+
+/* Whether all is known that the interlock looks at before the program steps. */
+static ht_u32 is_early(const struct ht_image *image, const struct ht_image_interlock *l)
+{
+	if (HT_LOCK_IS_VITAL(l->kind))
+		return 1;
+	return is_input(image, l->signal) &&
+	       (l->other == HT_NO_SIGNAL || is_input(image, l->other));
+}
+
 int ht_loop_init(void *memory, const void *bytes, struct ht_error *error)
 {
 	struct ht_loop *loop = memory;
@@ -91,8 +121,9 @@ int ht_loop_init(void *memory, const void *bytes, struct ht_error *error)
 	for (i = 0; i < loop->image.header->n_interlocks; i++) {
 		const struct ht_image_interlock *l = &loop->image.interlocks[i];
 
-		loop->locks[i].measured = is_input(&loop->image, l->signal) &&
-			(l->other == HT_NO_SIGNAL || is_input(&loop->image, l->other));
+		loop->locks[i].early = is_early(&loop->image, l);
+		loop->locks[i].output[0] = output_of(&loop->image, l->signal);
+		loop->locks[i].output[1] = output_of(&loop->image, l->other);
 	}
 	code = ht_program_init(loop->program, bytes, error);
 	if (code)
@@ -132,6 +163,25 @@ void ht_loop_rest(struct ht_loop *loop)
 	loop->safe = 1;
 	loop->mode = HT_MODE_IDLE;
 	loop->trip = (struct ht_trip){ .cause = HT_CAUSE_NONE };
+	loop->vitals = (struct ht_vitals){ .scan_age = 0 };
+}
+
+void ht_loop_arm(struct ht_loop *loop)
+{
+	ht_loop_rest(loop);
+	loop->mode = HT_MODE_ARMED;
+}
+
+int ht_loop_ready(const struct ht_loop *loop)
+{
+	ht_u32 i;
+
+	if (loop->mode != HT_MODE_ARMED)
+		return 0;
+	for (i = 0; i < loop->image.header->n_interlocks; i++)
+		if (loop->locks[i].violated)
+			return 0;
+	return 1;
 }
 
 void ht_loop_start(struct ht_loop *loop)
@@ -199,6 +249,11 @@ void ht_loop_inputs(struct ht_loop *loop, const double *inputs)
 		signals[loop->image.inputs[i].signal] = inputs[i];
 }
 
+void ht_loop_vitals(struct ht_loop *loop, const struct ht_vitals *vitals)
+{
+	loop->vitals = *vitals;
+}
+
 /*
  * Root of the mean square over the window. Taking the oldest square away from
  * a running sum lets rounding errors pile up, so each round through the
@@ -225,30 +280,107 @@ static double signal_or_zero(const double *signals, ht_u32 signal)
 	return signal == HT_NO_SIGNAL ? 0 : signals[signal];
 }
 
-/* What the interlock looks at now. */
-static double lock_value(const struct ht_image_interlock *l, struct lock *lock,
-			 const double *signals, double dt)
+static double seconds(ht_u64 ns)
 {
-	const double difference = signals[l->signal] - signal_or_zero(signals, l->other);
-	double rate;
+	return (double)ns / 1e9;
+}
 
-	switch (l->kind) {
-	case HT_LOCK_RATE:
-		rate = lock->seen ? (difference - lock->previous) / dt : 0;
-		lock->previous = difference;
-		return ht_fabs(rate);
-	case HT_LOCK_DIFFERENCE:
-		return ht_fabs(difference);
-	case HT_LOCK_RMS:
-		return window_rms(lock, difference, l->window_ticks);
+/* What an interlock on the loop itself looks at. */
+static double vital_value(ht_u32 kind, const struct ht_vitals *vitals)
+{
+	switch (kind) {
+	case HT_LOCK_SCAN:
+		return vitals->scan_age;
+	case HT_LOCK_LOST:
+		return vitals->lost_scans;
+	case HT_LOCK_WRITE:
+		return vitals->write_age;
+	case HT_LOCK_STEP:
+		return seconds(vitals->step_ns);
+	case HT_LOCK_MISSED:
+		return vitals->missed;
 	default:
-		return difference;
+		return seconds(vitals->silence_ns);
 	}
+}
+
+static double fade_step(ht_u32 ticks)
+{
+	return ticks ? 1.0 / ticks : 1;
+}
+
+/* Outputs will not be what the program says on this tick. */
+static int is_fading(const struct ht_loop *loop)
+{
+	if (loop->mode == HT_MODE_RUNNING)
+		return loop->fade + fade_step(loop->image.header->soft_start_ticks) < 1;
+	return loop->mode == HT_MODE_STOPPING;
+}
+
+/*
+ * While outputs fade in or out the program is ahead of them: then a motion is
+ * compared with what was commanded last, not with what the program would like.
+ */
+static double commanded(const struct ht_loop *loop, ht_u32 signal, ht_u32 output)
+{
+	if (output != HT_NO_SIGNAL && is_fading(loop))
+		return loop->applied[output];
+	return ht_program_signals(loop->program)[signal];
+}
+
+/* d of image.h */
+static double difference_of(const struct ht_loop *loop, const struct ht_image_interlock *l)
+{
+	const struct lock *lock = &loop->locks[l - loop->image.interlocks];
+	const double *signals = ht_program_signals(loop->program);
+
+	if (is_sync_error(l))
+		return commanded(loop, l->signal, lock->output[0]) -
+		       commanded(loop, l->other, lock->output[1]);
+	return signals[l->signal] - signal_or_zero(signals, l->other);
+}
+
+/* What an interlock without memory looks at, whether or not the loop runs. */
+static double value_now(const struct ht_loop *loop, const struct ht_image_interlock *l)
+{
+	if (HT_LOCK_IS_VITAL(l->kind))
+		return vital_value(l->kind, &loop->vitals);
+	if (l->kind == HT_LOCK_DIFFERENCE)
+		return ht_fabs(difference_of(loop, l));
+	return difference_of(loop, l);
+}
+
+static int has_memory(const struct ht_image_interlock *l)
+{
+	return l->kind == HT_LOCK_RATE || l->kind == HT_LOCK_RMS;
+}
+
+/* What the interlock looks at on this tick. */
+static double lock_value(const struct ht_loop *loop, const struct ht_image_interlock *l,
+			 struct lock *lock)
+{
+	double difference, rate;
+
+	if (!has_memory(l))
+		return value_now(loop, l);
+	difference = difference_of(loop, l);
+	if (l->kind == HT_LOCK_RMS)
+		return window_rms(lock, difference, l->window_ticks);
+	rate = lock->seen ? (difference - lock->previous) / loop->dt : 0;
+	lock->previous = difference;
+	return ht_fabs(rate);
+}
+
+static int has_low_limit_only(const struct ht_image_interlock *l)
+{
+	return l->kind == HT_LOCK_ENABLE || l->kind == HT_LOCK_ESTOP;
 }
 
 /* The limit that the value exceeds, or the one that it is closer to. */
 static double nearest_limit(const struct ht_image_interlock *l, double value)
 {
+	if (has_low_limit_only(l))
+		return l->low;
 	if (l->kind != HT_LOCK_RANGE)
 		return l->high;
 	return value - l->low < l->high - value ? l->low : l->high;
@@ -257,29 +389,38 @@ static double nearest_limit(const struct ht_image_interlock *l, double value)
 /* False for NaN too. */
 static int within(const struct ht_image_interlock *l, double value)
 {
+	if (has_low_limit_only(l))
+		return value >= l->low;
 	if (l->kind != HT_LOCK_RANGE)
 		return value <= l->high;
 	return value >= l->low && value <= l->high;
 }
 
-static void check_locks(struct ht_loop *loop, ht_u32 measured)
+/* While armed an interlock without a latch is only seen by ht_loop_ready(). */
+static int may_trip(const struct ht_loop *loop, const struct ht_image_interlock *l)
 {
-	const double *signals = ht_program_signals(loop->program);
+	return loop->mode != HT_MODE_ARMED || (l->flags & HT_LOCK_LATCH);
+}
+
+static void check_locks(struct ht_loop *loop, ht_u32 early)
+{
 	ht_u32 i;
 
 	for (i = 0; i < loop->image.header->n_interlocks; i++) {
 		const struct ht_image_interlock *l = &loop->image.interlocks[i];
 		struct lock *lock = &loop->locks[i];
 
-		if (lock->measured != measured)
+		if (lock->early != early)
 			continue;
-		lock->value = lock_value(l, lock, signals, loop->dt);
+		lock->value = lock_value(loop, l, lock);
 		lock->seen = 1;
 		if (within(l, lock->value)) {
 			lock->violated = 0;
 			continue;
 		}
-		if (lock->violated++ < l->delay_ticks)
+		if (lock->violated < ~0u)
+			lock->violated++;
+		if (lock->violated <= l->delay_ticks || !may_trip(loop, l))
 			continue;
 		ht_loop_trip(loop, &(struct ht_trip){
 			.cause = HT_CAUSE_INTERLOCK,
@@ -289,6 +430,35 @@ static void check_locks(struct ht_loop *loop, ht_u32 measured)
 			.limit = ht_bits(nearest_limit(l, lock->value)),
 		});
 	}
+}
+
+static void trip_if_old(struct ht_loop *loop, ht_u32 age, ht_u32 limit, ht_u32 cause,
+			ht_u32 index)
+{
+	if (age < limit)
+		return;
+	ht_loop_trip(loop, &(struct ht_trip){
+		.cause = cause,
+		.action = HT_ACTION_RAMP,
+		.index = index,
+		.value = ht_bits(age),
+		.limit = ht_bits(limit),
+	});
+}
+
+/*
+ * What the header asks for, before any interlock: the values of an old scan mean
+ * nothing. Outputs do not move while armed, so nothing depends on their writes.
+ */
+static void check_channels(struct ht_loop *loop)
+{
+	const struct ht_image_header *h = loop->image.header;
+	const struct ht_vitals *vitals = &loop->vitals;
+
+	trip_if_old(loop, vitals->scan_age, h->scan_ticks, HT_CAUSE_SCAN, vitals->scan_input);
+	if (loop->mode != HT_MODE_ARMED)
+		trip_if_old(loop, vitals->write_age, h->write_ticks, HT_CAUSE_WRITE,
+			    vitals->write_output);
 }
 
 static int trip_unless_finite(struct ht_loop *loop, ht_u32 signal)
@@ -331,11 +501,6 @@ static double approach(double from, double to, double step)
 	if (ht_fabs(to - from) <= step)
 		return to;
 	return to > from ? from + step : from - step;
-}
-
-static double fade_step(ht_u32 ticks)
-{
-	return ticks ? 1.0 / ticks : 1;
 }
 
 /* Outputs of a running program: clamp, fade without a jerk, slew. */
@@ -388,25 +553,39 @@ static void secure_outputs(struct ht_loop *loop)
 	loop->safe = safe;
 }
 
+/* The program steps and the outputs follow it. */
+static int is_moving(const struct ht_loop *loop)
+{
+	return loop->mode == HT_MODE_RUNNING || loop->mode == HT_MODE_STOPPING;
+}
+
+/* What is wrong trips. */
+static int is_live(const struct ht_loop *loop)
+{
+	return loop->mode == HT_MODE_ARMED || is_moving(loop);
+}
+
 void ht_loop_tick(struct ht_loop *loop, ht_u64 tick, double *record)
 {
 	const struct ht_image_header *h = loop->image.header;
 	const double *signals = ht_program_signals(loop->program);
 	ht_u32 i;
 
+	if (is_live(loop))
+		check_channels(loop);
 	/* After a trip too: what is measured may ask for a firmer action. */
 	if (loop->mode != HT_MODE_IDLE)
 		check_locks(loop, 1);
-	if (loop->mode == HT_MODE_RUNNING || loop->mode == HT_MODE_STOPPING)
+	if (is_live(loop))
 		check_finite_inputs(loop);
-	if (loop->mode == HT_MODE_RUNNING || loop->mode == HT_MODE_STOPPING) {
+	if (is_moving(loop)) {
 		ht_program_step(loop->program, tick);
 		check_finite(loop);
 		check_locks(loop, 0);
 	}
 	if (loop->mode == HT_MODE_TRIPPED)
 		secure_outputs(loop);
-	else if (loop->mode != HT_MODE_IDLE)
+	else if (is_moving(loop))
 		drive_outputs(loop);
 	for (i = 0; i < h->n_records; i++)
 		record[i] = signals[loop->image.records[i]];
@@ -416,6 +595,7 @@ void ht_loop_tick(struct ht_loop *loop, ht_u64 tick, double *record)
 
 void ht_loop_dry_tick(struct ht_loop *loop, ht_u64 tick)
 {
+	check_channels(loop);
 	check_locks(loop, 1);
 	check_finite_inputs(loop);
 	ht_program_step(loop->program, tick);
@@ -433,34 +613,29 @@ void ht_loop_lock(const struct ht_loop *loop, ht_u32 interlock, struct ht_lock_v
 {
 	const struct ht_image_interlock *l = &loop->image.interlocks[interlock];
 	const struct lock *lock = &loop->locks[interlock];
-	const double *signals = ht_program_signals(loop->program);
-	double value = lock->value;
+	const double value = has_memory(l) ? lock->value : value_now(loop, l);
 
-	/* Those without memory can be looked at whether or not the loop runs. */
-	if (l->kind == HT_LOCK_RANGE || l->kind == HT_LOCK_DIFFERENCE)
-		value = signals[l->signal] - signal_or_zero(signals, l->other);
-	if (l->kind == HT_LOCK_DIFFERENCE)
-		value = ht_fabs(value);
 	view->value = ht_bits(value);
 	view->limit = ht_bits(nearest_limit(l, value));
 	view->violated_ticks = lock->violated;
 	view->healthy = within(l, value);
 }
 
-ht_u32 ht_loop_first_unhealthy(struct ht_loop *loop)
+ht_u32 ht_loop_check_health(struct ht_loop *loop, const double *inputs,
+			    const struct ht_vitals *vitals, struct ht_lock_view *views)
 {
-	const ht_u32 n = loop->image.header->n_interlocks;
-	struct ht_lock_view view;
-	ht_u32 i;
+	ht_u32 i, unhealthy = 0;
 
+	if (inputs)
+		ht_loop_inputs(loop, inputs);
+	ht_loop_vitals(loop, vitals);
 	ht_loop_dry_tick(loop, 0);
-	for (i = 0; i < n; i++) {
-		ht_loop_lock(loop, i, &view);
-		if (!view.healthy)
-			break;
+	for (i = 0; i < loop->image.header->n_interlocks; i++) {
+		ht_loop_lock(loop, i, &views[i]);
+		unhealthy += !views[i].healthy;
 	}
 	ht_loop_rest(loop);
-	return i;
+	return unhealthy;
 }
 
 ht_u64 ht_bits_of_count(ht_s64 count)
@@ -480,6 +655,9 @@ const char *ht_cause_text(ht_u32 cause)
 		[HT_CAUSE_OWNER] = "owner gone",
 		[HT_CAUSE_OPERATOR] = "operator",
 		[HT_CAUSE_UNLOAD] = "module removal attempted",
+		[HT_CAUSE_SCAN] = "no new scan",
+		[HT_CAUSE_WRITE] = "outputs not written",
+		[HT_CAUSE_DEVICE] = "device gone",
 	};
 
 	return cause < HT_CAUSES ? text[cause] : "unknown";

@@ -3,6 +3,7 @@
  * Philox4x32-10 of Salmon, Moraes, Dror and Shaw, Parallel Random Numbers: As
  * Easy as 1, 2, 3, SC'11. Its known answers are in selftests/core.
  */
+#include "math.h"
 #include "philox.h"
 
 #define ROUNDS	10
@@ -28,4 +29,19 @@ void ht_philox(const ht_u32 counter[4], const ht_u32 key[2], ht_u32 random[4])
 	random[1] = c1;
 	random[2] = c2;
 	random[3] = c3;
+}
+
+double ht_random_unit(ht_u32 high, ht_u32 low)
+{
+	ht_u64 bits = (ht_u64)high << 21 ^ low >> 11;
+
+	return ((double)(ht_s64)bits + 1.0) * 0x1p-53;
+}
+
+double ht_random_normal(const ht_u32 random[4])
+{
+	double sine, cosine;
+
+	ht_sincos_turns(ht_random_unit(random[2], random[3]), &sine, &cosine);
+	return ht_sqrt(-2.0 * ht_log(ht_random_unit(random[0], random[1]))) * cosine;
 }

@@ -27,6 +27,10 @@ const struct ht_block_type *const ht_block_types[] = {
 	&ht_type_noise,
 	&ht_type_integrator,
 	&ht_type_derivative,
+	&ht_type_lag,
+	&ht_type_spring,
+	&ht_type_oscillator,
+	&ht_type_girder,
 };
 
 const ht_u32 ht_n_block_types = HT_COUNT(ht_block_types);

@@ -1353,6 +1353,200 @@ TEST(actuator_solves_equation_11)
 	rig_free(&r);
 }
 
+/* A motor on the pivot: with u = -T / (m l^2) it is the same pendulum. */
+TEST(pendulum_takes_a_torque)
+{
+	const double inertia = PM * PL * PL;
+	struct rig torque, control;
+	double worst = 0;
+	int k;
+
+	pendulum_make(&torque, 1e-3, 3, 4);
+	pendulum_make(&control, 1e-3, 2, 4);
+	start(&torque);
+	start(&control);
+	for (k = 0; k < 2000; k++) {
+		torque.signal[2] = 0.05 * sin(7 * k * 1e-3);
+		control.signal[1] = -torque.signal[2] / inertia;
+		tick(&torque);
+		tick(&control);
+		worst = worse(worst, fabs(out(&torque, 0) - out(&control, 0)));
+		worst = worse(worst, fabs(out(&torque, 3) - out(&control, 3)));
+	}
+	EXPECT_SMALL(worst, 1e-12);
+	EXPECT_TRUE(fabs(out(&torque, 0)) > 0.01);
+	rig_free(&torque);
+	rig_free(&control);
+}
+
+/* ---------------------------------------- lag, spring, oscillator, girder */
+
+/* Ramp u = t from rest at 0: y = t - T + T exp(-t / T). */
+static double lag_error(double time, double dt)
+{
+	double worst = 0;
+	struct rig r;
+	int k;
+
+	rig_make(&r, "lag", dt, 2, 2, 0);
+	set(&r, "time", time);
+	start(&r);
+	for (k = 0; k < 500; k++) {
+		long double t = (long double)k * dt;
+		long double y = t + (long double)time * expm1l(-t / time);
+
+		r.signal[1] = 3;
+		tick1(&r, k * dt);
+		worst = worse(worst, (double)fabsl(out(&r, 0) - y) / (500 * dt));
+		worst = worse(worst, fabs(out(&r, 1) - 3));
+	}
+	rig_free(&r);
+	return worst;
+}
+
+TEST(lag_answers_a_ramp)
+{
+	EXPECT_SMALL(lag_error(0.02, 1e-3), 1e-14);
+	EXPECT_SMALL(lag_error(1e-6, 1e-3), 1e-14);
+	/* A hundredth of the time constant: where the series ends. */
+	EXPECT_SMALL(lag_error(0.0999, 1e-3), 1e-13);
+	EXPECT_SMALL(lag_error(0.1001, 1e-3), 1e-13);
+	EXPECT_SMALL(lag_error(1e4, 1e-3), 1e-13);
+}
+
+TEST(spring_pulls_back)
+{
+	struct rig r;
+
+	rig_make(&r, "spring", 1e-3, 3, 1, 0);
+	set(&r, "k", 100.0);
+	set(&r, "k2", -8.0);
+	set(&r, "k3", 4.0);
+	set(&r, "c", 3.0);
+	set(&r, "m", 0.25);
+	start(&r);
+	r.signal[1] = 5;
+	r.signal[2] = -16;
+	EXPECT_EQ(tick1(&r, 2), -(200 - 32 + 32 + 15 - 4.0));
+	EXPECT_EQ(tick1(&r, -0.5), -(-50 - 2 - 0.5 + 15 - 4.0));
+	rig_free(&r);
+}
+
+/* Undamped, unforced: the energy stays, and the period is that of an integral. */
+TEST(oscillator_has_the_period_of_duffing)
+{
+	const double dt = 1e-3, m = 0.5, k = 2, k3 = 5, x0 = 1;
+	/* T = 4 int_0^x0 dx / v, with x = x0 sin(s): a smooth integrand. */
+	double period = 0, crossing = 0, before = 0, energy, worst = 0;
+	const int n = 4000;
+	struct rig r;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		double s = (i + 0.5) * M_PI_2 / n, x = x0 * sin(s);
+
+		period += 4 * M_PI_2 / n / sqrt((k + k3 / 2 * (x0 * x0 + x * x)) / m);
+	}
+	rig_make(&r, "oscillator", dt, 1, 3, 0);
+	set(&r, "m", m);
+	set(&r, "k", k);
+	set(&r, "k3", k3);
+	set(&r, "x0", x0);
+	start(&r);
+	for (i = 0; i < 20000; i++) {
+		tick1(&r, 0);
+		energy = m / 2 * out(&r, 1) * out(&r, 1) + k / 2 * out(&r, 0) * out(&r, 0) +
+			 k3 / 4 * pow(out(&r, 0), 4);
+		worst = worse(worst, fabs(energy - (k / 2 + k3 / 4)));
+		EXPECT_SMALL(m * out(&r, 2) + k * out(&r, 0) + k3 * pow(out(&r, 0), 3), 1e-12);
+		/* Downwards through zero for the first time: a quarter. */
+		if (!crossing && i && out(&r, 0) < 0)
+			crossing = (i - 1 + before / (before - out(&r, 0))) * dt;
+		before = out(&r, 0);
+	}
+	TH_LOG("energy off by %g, quarter of the period %.9f, %.9f expected", worst, crossing,
+	       period / 4);
+	EXPECT_SMALL(worst, 1e-9);
+	EXPECT_NEAR(crossing, period / 4, 1e-7);
+	rig_free(&r);
+}
+
+/* Linear and damped under a force on a straight line: x = (F - c/k F') / k + decay. */
+TEST(oscillator_follows_its_force)
+{
+	const double dt = 1e-3, m = 0.3, c = 4, k = 50, k2 = 7, rate = 2;
+	double t, x, force;
+	struct rig r;
+	int i;
+
+	rig_make(&r, "oscillator", dt, 1, 2, 0);
+	set(&r, "m", m);
+	set(&r, "c", c);
+	set(&r, "k", k);
+	set(&r, "substeps", 4.0);
+	start(&r);
+	for (i = 0; i < 10000; i++)
+		tick1(&r, rate * i * dt);
+	t = (i - 1) * dt;
+	EXPECT_NEAR(out(&r, 0), rate * t / k - c * rate / (k * k), 1e-12);
+	EXPECT_NEAR(out(&r, 1), rate / k, 1e-12);
+	/* And at rest under a constant force with the quadratic term. */
+	set(&r, "k2", k2);
+	force = 20;
+	for (i = 0; i < 20000; i++)
+		tick1(&r, force);
+	x = (-k + sqrt(k * k + 4 * k2 * force)) / (2 * k2);
+	EXPECT_NEAR(out(&r, 0), x, 1e-12);
+	rig_free(&r);
+}
+
+/* Tip load P on a cantilever: uy = P L^3 / 3 EI + P L / GA, theta = P L^2 / 2 EI. */
+TEST(girder_bends_like_a_cantilever)
+{
+	const double length = 0.792, ea = 3e7, ei = 4e4, ga = 2e6, load = 150, moment = 12;
+	struct rig r;
+
+	rig_make(&r, "girder", 1e-3, 3, 3, 0);
+	set(&r, "length", length);
+	set(&r, "EA", ea);
+	set(&r, "EI", ei);
+	set(&r, "GA", ga);
+	start(&r);
+	r.signal[0] = 1000 * length / ea;
+	r.signal[1] = load * pow(length, 3) / (3 * ei) + load * length / ga +
+		      moment * length * length / (2 * ei);
+	r.signal[2] = load * length * length / (2 * ei) + moment * length / ei;
+	tick(&r);
+	EXPECT_NEAR(out(&r, 0), -1000, 1e-9);
+	EXPECT_NEAR(out(&r, 1), -load, 1e-9);
+	EXPECT_NEAR(out(&r, 2), -moment, 1e-9);
+	rig_free(&r);
+}
+
+/* Moved as one with constant acceleration it has the forces of its mass at the tip. */
+TEST(girder_has_mass_and_damping)
+{
+	const double length = 2, mu = 3, beta = 0.01;
+	struct rig r;
+
+	rig_make(&r, "girder", 1e-3, 9, 3, 0);
+	set(&r, "length", length);
+	set(&r, "EA", 100.0);
+	set(&r, "EI", 0.0);
+	set(&r, "mu", mu);
+	set(&r, "beta", beta);
+	start(&r);
+	r.signal[3] = 4;	/* ux' */
+	r.signal[6] = 1;	/* ux'' */
+	r.signal[7] = 1;	/* uy'' */
+	tick(&r);
+	/* Linear shape in x: int (x/L)^2 mu = mu L / 3; cubic shape in y: 13/35 mu L. */
+	EXPECT_NEAR(out(&r, 0), -(beta * 100 / length * 4 + mu * length / 3), 1e-12);
+	EXPECT_NEAR(out(&r, 1), -13.0 / 35 * mu * length, 1e-12);
+	EXPECT_NEAR(out(&r, 2), 11.0 / 210 * mu * length * length, 1e-12);
+	rig_free(&r);
+}
+
 /* -------------------------------------------------------- rig imperfections */
 
 TEST(quantiser_has_its_levels)
@@ -1534,7 +1728,7 @@ TEST(types_describe_themselves)
 {
 	ht_u32 i, j, k, n;
 
-	EXPECT_EQ(21u, ht_n_block_types);
+	EXPECT_EQ(25u, ht_n_block_types);
 	for (i = 0; i < ht_n_block_types; i++) {
 		const struct ht_block_type *t = ht_block_types[i];
 

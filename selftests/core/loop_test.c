@@ -33,7 +33,6 @@
 /* A program under construction, then its image, then the loop on it. */
 struct bench {
 	struct draft *draft;
-	ht_u32 input[MAX_INPUTS];
 	void *image;
 	size_t size;
 	void *memory;
@@ -59,7 +58,7 @@ static ht_u32 add_input(struct bench *b, const char *name, double initial)
 {
 	const ht_u32 signal = draft_signal(b->draft, name, initial);
 
-	b->input[b->draft->header.n_inputs++] = signal;
+	draft_input(b->draft, signal);
 	return signal;
 }
 
@@ -107,15 +106,8 @@ static ht_u32 add_counter(struct bench *b, const char *name)
 
 static void make_image(struct bench *b)
 {
-	struct ht_image image;
-	ht_u32 i;
-
 	free(b->image);
 	b->image = draft_image(b->draft, &b->size);
-	ht_image_open(&image, b->image);
-	for (i = 0; i < b->draft->header.n_inputs; i++)
-		((struct ht_image_input *)image.inputs)[i].signal = b->input[i];
-	image_repair_crc(b->image, b->size);
 }
 
 static int make_loop(struct bench *b)
@@ -235,9 +227,8 @@ static void full_program(struct bench *b)
 	for (i = 0; i < N_S; i++)
 		draft_signal(d, names[i], i * 0.5);
 	memcpy(d->signals[S_SUM].unit, "m/s", 4);
-	b->input[0] = S_IN0;
-	b->input[1] = S_IN1;
-	d->header.n_inputs = 2;
+	draft_input(d, S_IN0);
+	draft_input(d, S_IN1);
 	draft_block(d, "matrix", 0, 0, NULL, 1, (ht_u32[]){ S_CONST });
 	draft_block(d, "matrix", 0, 2, (ht_u32[]){ S_IN0, S_CONST }, 1, (ht_u32[]){ S_SUM });
 	draft_block(d, "unit_delay", 0, 1, (ht_u32[]){ S_SUM }, 1, (ht_u32[]){ S_DELAYED });
@@ -597,9 +588,21 @@ TEST_F(image, header_values)
 	REFUSED(o->header->magic ^= 1, HT_ERR_MAGIC, HT_AT_IMAGE, 0);
 	REFUSED(o->header->version = 0, HT_ERR_VERSION, HT_AT_IMAGE, 0);
 	REFUSED(o->header->version = HT_IMAGE_VERSION + 1, HT_ERR_VERSION, HT_AT_IMAGE, 0);
-	REFUSED(o->header->reserved[0] = 1, HT_ERR_RESERVED, HT_AT_IMAGE, 0);
-	REFUSED(o->header->reserved[1] = 1, HT_ERR_RESERVED, HT_AT_IMAGE, 0);
-	REFUSED(o->header->reserved[2] = 0x80000000, HT_ERR_RESERVED, HT_AT_IMAGE, 0);
+	REFUSED(o->header->reserved = 1, HT_ERR_RESERVED, HT_AT_IMAGE, 0);
+	REFUSED(o->header->reserved = 0x80000000, HT_ERR_RESERVED, HT_AT_IMAGE, 0);
+	REFUSED(o->header->kind = HT_IMAGE_KINDS, HT_ERR_TYPE, HT_AT_IMAGE, 0);
+	REFUSED(o->header->kind = 0xffffffff, HT_ERR_TYPE, HT_AT_IMAGE, 0);
+	REFUSED(o->header->flags = HT_IMAGE_HELD, HT_ERR_RESERVED, HT_AT_IMAGE, 0);
+	REFUSED(o->header->flags = 0x80000000, HT_ERR_RESERVED, HT_AT_IMAGE, 0);
+
+	REFUSED(o->header->scan_ticks = 0, HT_ERR_COUNT, HT_AT_IMAGE, 0);
+	REFUSED(o->header->scan_ticks = HT_MAX_LATE_TICKS + 1, HT_ERR_COUNT, HT_AT_IMAGE, 0);
+	ACCEPTED(o->header->scan_ticks = HT_MAX_LATE_TICKS);
+	ACCEPTED(o->header->scan_ticks = 1);
+	REFUSED(o->header->write_ticks = 0, HT_ERR_COUNT, HT_AT_IMAGE, 0);
+	REFUSED(o->header->write_ticks = HT_MAX_LATE_TICKS + 1, HT_ERR_COUNT, HT_AT_IMAGE, 0);
+	ACCEPTED(o->header->write_ticks = HT_MAX_LATE_TICKS);
+	ACCEPTED(o->header->write_ticks = 1);
 
 	REFUSED(o->header->ring_records = 0, HT_ERR_COUNT, HT_AT_IMAGE, 0);
 	REFUSED(o->header->ring_records = 4095, HT_ERR_COUNT, HT_AT_IMAGE, 0);
@@ -665,6 +668,10 @@ TEST_F(image, unused_things_are_zero)
 	REFUSED(o->interlocks[1].low = -1, HT_ERR_RESERVED, HT_AT_INTERLOCK, 1);
 	REFUSED(o->interlocks[2].low = -1, HT_ERR_RESERVED, HT_AT_INTERLOCK, 2);
 	REFUSED(o->interlocks[3].low = 1, HT_ERR_RESERVED, HT_AT_INTERLOCK, 3);
+	REFUSED(o->interlocks[1].flags = 2, HT_ERR_RESERVED, HT_AT_INTERLOCK, 1);
+	REFUSED(o->interlocks[1].flags = 0x80000001, HT_ERR_RESERVED, HT_AT_INTERLOCK, 1);
+	ACCEPTED(o->interlocks[1].flags = HT_LOCK_LATCH);
+	REFUSED(o->interlocks[2].reserved = 1, HT_ERR_RESERVED, HT_AT_INTERLOCK, 2);
 	ASSERT_EQ(1, o->header->n_wires % 2);
 	ASSERT_EQ(1, o->header->n_records % 2);
 	REFUSED(o->wires[o->header->n_wires] = 1, HT_ERR_RESERVED, HT_AT_IMAGE, 0);
@@ -862,6 +869,268 @@ TEST_F(image, interlocks_are_in_range)
 	ACCEPTED(o->interlocks[2].other = HT_NO_SIGNAL);
 	ACCEPTED(o->interlocks[3].other = HT_NO_SIGNAL);
 	ACCEPTED(o->interlocks[0].delay_ticks = 1000);
+}
+
+/* Locks on a line have a low limit only, those on the loop itself a high one. */
+static void set_lock(struct open_image *o, ht_u32 kind, ht_u32 signal, double low, double high)
+{
+	o->interlocks[2].kind = kind;
+	o->interlocks[2].signal = signal;
+	o->interlocks[2].other = HT_NO_SIGNAL;
+	o->interlocks[2].low = low;
+	o->interlocks[2].high = high;
+}
+
+TEST_F(image, locks_on_lines_and_on_the_loop_itself)
+{
+	struct open_image *o = &self->o;
+	ht_u32 kind;
+
+	for (kind = HT_LOCK_ENABLE; kind <= HT_LOCK_ESTOP; kind++) {
+		EXPECT_FALSE(HT_LOCK_IS_VITAL(kind));
+		ACCEPTED(set_lock(o, kind, S_IN0, 0.5, 0));
+		ACCEPTED(set_lock(o, kind, S_SUM, -0.5, 0));
+		REFUSED(set_lock(o, kind, S_IN0, 0.5, 1), HT_ERR_RESERVED, HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, S_IN0, NAN, 0), HT_ERR_NOT_FINITE, HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, N_S, 0.5, 0), HT_ERR_SIGNAL, HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, HT_NO_SIGNAL, 0.5, 0), HT_ERR_SIGNAL,
+			HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, S_IN0, 0.5, 0); o->interlocks[2].other = S_IN1,
+			HT_ERR_SIGNAL, HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, S_IN0, 0.5, 0); o->interlocks[2].window_ticks = 1,
+			HT_ERR_COUNT, HT_AT_INTERLOCK, 2);
+	}
+	for (kind = HT_LOCK_SCAN; kind < HT_LOCK_KINDS; kind++) {
+		EXPECT_TRUE(HT_LOCK_IS_VITAL(kind));
+		ACCEPTED(set_lock(o, kind, HT_NO_SIGNAL, 0, 0));
+		ACCEPTED(set_lock(o, kind, HT_NO_SIGNAL, 0, 2.5));
+		REFUSED(set_lock(o, kind, S_IN0, 0, 1), HT_ERR_SIGNAL, HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, HT_NO_SIGNAL, 0, -1), HT_ERR_ORDER,
+			HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, HT_NO_SIGNAL, -1, 1), HT_ERR_RESERVED,
+			HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, HT_NO_SIGNAL, 0, INFINITY), HT_ERR_NOT_FINITE,
+			HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, HT_NO_SIGNAL, 0, 1); o->interlocks[2].other = S_IN1,
+			HT_ERR_SIGNAL, HT_AT_INTERLOCK, 2);
+		REFUSED(set_lock(o, kind, HT_NO_SIGNAL, 0, 1); o->interlocks[2].window_ticks = 1,
+			HT_ERR_COUNT, HT_AT_INTERLOCK, 2);
+	}
+}
+
+/* ---------------------------------------------------------- channels */
+
+/* The channel of a port, bound if it is not yet. */
+static struct ht_image_channel *bound(struct ht_image_channel *c, ht_u32 kind)
+{
+	if (c->kind)
+		return c;
+	c->kind = kind;
+	c->gain = -0.5;
+	c->offset = 3;
+	strcpy(c->device, "adc");
+	strcpy(c->name, "voltage0");
+	return c;
+}
+
+static struct ht_image_channel *iio_input(struct open_image *o)
+{
+	return bound(&o->inputs[1].channel, HT_CHANNEL_IIO);
+}
+
+static struct ht_image_channel *gpio_input(struct open_image *o)
+{
+	return bound(&o->inputs[1].channel, HT_CHANNEL_GPIO);
+}
+
+static struct ht_image_channel *iio_output(struct open_image *o)
+{
+	return bound(&o->outputs[1].channel, HT_CHANNEL_IIO);
+}
+
+/* What a loop states about a channel, and nothing of a rig. */
+TEST_F(image, what_a_loop_states_about_a_channel)
+{
+	static const struct {
+		struct ht_image_channel *(*get)(struct open_image *o);
+		ht_u32 where;
+	} ports[] = {
+		{ iio_input, HT_AT_INPUT },
+		{ gpio_input, HT_AT_INPUT },
+		{ iio_output, HT_AT_OUTPUT },
+	};
+	struct open_image *o = &self->o;
+	size_t i;
+
+	for (i = 0; i < HT_COUNT(ports); i++) {
+		struct ht_image_channel *(*get)(struct open_image *o) = ports[i].get;
+		const ht_u32 where = ports[i].where;
+
+		ACCEPTED(get(o));
+		ACCEPTED(memset(get(o)->device, 0, HT_DEVICE_LEN));
+		REFUSED(get(o)->kind = HT_CHANNEL_KINDS, HT_ERR_CHANNEL, where, 1);
+		REFUSED(get(o)->kind = 0xffffffff, HT_ERR_CHANNEL, where, 1);
+		REFUSED(get(o)->gain = 0, HT_ERR_CHANNEL, where, 1);
+		REFUSED(get(o)->gain = -0.0, HT_ERR_CHANNEL, where, 1);
+		REFUSED(get(o)->gain = NAN, HT_ERR_NOT_FINITE, where, 1);
+		REFUSED(get(o)->gain = -INFINITY, HT_ERR_NOT_FINITE, where, 1);
+		REFUSED(get(o)->offset = NAN, HT_ERR_NOT_FINITE, where, 1);
+		REFUSED(get(o)->offset = INFINITY, HT_ERR_NOT_FINITE, where, 1);
+		REFUSED(get(o)->noise = 1e-3, HT_ERR_CHANNEL, where, 1);
+		REFUSED(get(o)->noise = NAN, HT_ERR_NOT_FINITE, where, 1);
+		REFUSED(get(o)->bits = 16, HT_ERR_CHANNEL, where, 1);
+		REFUSED(get(o)->range_mv = 10000, HT_ERR_CHANNEL, where, 1);
+		REFUSED(get(o)->reserved = 1, HT_ERR_RESERVED, where, 1);
+		REFUSED(memset(get(o)->name, 0, HT_NAME_LEN), HT_ERR_NAME, where, 1);
+		REFUSED(get(o)->name[3] = '\t', HT_ERR_NAME, where, 1);
+		REFUSED(memset(get(o)->name, 'x', HT_NAME_LEN), HT_ERR_NAME, where, 1);
+		REFUSED(get(o)->name[HT_NAME_LEN - 1] = 'x', HT_ERR_NAME, where, 1);
+		REFUSED(get(o)->device[1] = 0x7f, HT_ERR_NAME, where, 1);
+		REFUSED(memset(get(o)->device, 'x', HT_DEVICE_LEN), HT_ERR_NAME, where, 1);
+		REFUSED(get(o)->device[HT_DEVICE_LEN - 1] = 'x', HT_ERR_NAME, where, 1);
+		/* Bound to nothing: all of it must be zero. */
+		REFUSED(get(o)->kind = HT_CHANNEL_NONE, HT_ERR_RESERVED, where, 1);
+	}
+}
+
+TEST_F(image, unbound_gpio_and_polled_channels)
+{
+	struct open_image *o = &self->o;
+	size_t i;
+
+	REFUSED(iio_output(o)->kind = HT_CHANNEL_GPIO, HT_ERR_CHANNEL, HT_AT_OUTPUT, 1);
+	for (i = 0; i < sizeof(struct ht_image_channel); i++) {
+		REFUSED(((char *)&o->inputs[0].channel)[i] = 4, i < 4 ? HT_ERR_CHANNEL :
+			HT_ERR_RESERVED, HT_AT_INPUT, 0);
+		REFUSED(((char *)&o->outputs[0].channel)[i] = 4, i < 4 ? HT_ERR_CHANNEL :
+			HT_ERR_RESERVED, HT_AT_OUTPUT, 0);
+	}
+	/* Polling is for IIO inputs. */
+	ACCEPTED(iio_input(o); o->inputs[1].flags = HT_INPUT_POLL);
+	REFUSED(iio_input(o); o->inputs[1].flags = 2, HT_ERR_RESERVED,
+		HT_AT_INPUT, 1);
+	REFUSED(gpio_input(o); o->inputs[1].flags = HT_INPUT_POLL,
+		HT_ERR_RESERVED, HT_AT_INPUT, 1);
+}
+
+/* A rig: one DAC, one ADC, a wire between them. */
+FIXTURE(rig_image) {
+	struct bench b;
+	struct open_image o;
+};
+
+FIXTURE_SETUP(rig_image)
+{
+	struct draft *d = draft_new_rig(PERIOD_NS);
+	ht_u32 u, y;
+
+	bench_open(&self->b);
+	draft_free(self->b.draft);
+	self->b.draft = d;
+	u = draft_signal(d, "u", 0.25);
+	y = draft_signal(d, "y", 0);
+	draft_dac(d, u, "command");
+	draft_adc(d, y, "position");
+	draft_block(d, "matrix", 0, 1, &u, 1, &y);
+	make_image(&self->b);
+	open_by_hand(&self->o, self->b.image, self->b.image);
+}
+
+FIXTURE_TEARDOWN(rig_image)
+{
+	bench_close(&self->b);
+}
+
+TEST_F(rig_image, header)
+{
+	static const size_t loop_only[] = {
+		offsetof(struct ht_image_header, ring_records),
+		offsetof(struct ht_image_header, soft_start_ticks),
+		offsetof(struct ht_image_header, soft_stop_ticks),
+		offsetof(struct ht_image_header, budget_ns),
+		offsetof(struct ht_image_header, deadline_ns),
+		offsetof(struct ht_image_header, deadline_ticks),
+		offsetof(struct ht_image_header, missed_ticks),
+		offsetof(struct ht_image_header, heartbeat_ms),
+		offsetof(struct ht_image_header, post_trip_ticks),
+		offsetof(struct ht_image_header, scan_ticks),
+		offsetof(struct ht_image_header, write_ticks),
+		offsetof(struct ht_image_header, reserved),
+	};
+	struct open_image *o = &self->o;
+	size_t i;
+
+	ACCEPTED((void)o);
+	ACCEPTED(o->header->flags = HT_IMAGE_HELD);
+	REFUSED(o->header->flags = 2, HT_ERR_RESERVED, HT_AT_IMAGE, 0);
+	for (i = 0; i < HT_COUNT(loop_only); i++)
+		REFUSED(*(ht_u32 *)((char *)o->header + loop_only[i]) = 1, HT_ERR_RESERVED,
+			HT_AT_IMAGE, 0);
+	EXPECT_EQ(HT_ERR_COUNT, check_period(&self->b, 0));
+	self->b.draft->header.budget_ns = 0;
+	self->b.draft->header.deadline_ns = 0;
+	self->b.draft->header.period_ns = PERIOD_NS;
+	draft_record(self->b.draft, 0);
+	make_image(&self->b);
+	EXPECT_EQ(HT_ERR_RESERVED, ht_image_check(self->b.image, self->b.size, &self->b.error));
+	self->b.draft->header.n_records = 0;
+	draft_lock(self->b.draft, HT_LOCK_RANGE, HT_ACTION_RAMP, 0, -1, 1);
+	make_image(&self->b);
+	EXPECT_EQ(HT_ERR_RESERVED, ht_image_check(self->b.image, self->b.size, &self->b.error));
+	EXPECT_EQ(HT_AT_IMAGE, self->b.error.where);
+	/* A loop's image is none of a rig. */
+	self->b.draft->header.n_interlocks = 0;
+	make_image(&self->b);
+	open_by_hand(o, self->b.image, self->b.image);
+	REFUSED(o->header->kind = HT_IMAGE_LOOP, HT_ERR_COUNT, HT_AT_IMAGE, 0);
+}
+
+TEST_F(rig_image, channels)
+{
+	struct open_image *o = &self->o;
+	struct ht_image_channel *c;
+	ht_u32 where;
+
+	for (where = HT_AT_INPUT; where <= HT_AT_OUTPUT; where++) {
+#define C (c = where == HT_AT_INPUT ? &o->inputs[0].channel : &o->outputs[0].channel)
+		REFUSED(C->kind = HT_CHANNEL_GPIO, HT_ERR_CHANNEL, where, 0);
+		REFUSED(C->kind = HT_CHANNEL_NONE, HT_ERR_CHANNEL, where, 0);
+		REFUSED(memset(C, 0, sizeof(*c)), HT_ERR_CHANNEL, where, 0);
+		REFUSED(C->bits = 0, HT_ERR_CHANNEL, where, 0);
+		REFUSED(C->bits = 1, HT_ERR_CHANNEL, where, 0);
+		REFUSED(C->bits = 33, HT_ERR_CHANNEL, where, 0);
+		ACCEPTED(C->bits = 2);
+		ACCEPTED(C->bits = 32);
+		REFUSED(C->range_mv = 0, HT_ERR_CHANNEL, where, 0);
+		REFUSED(C->range_mv = 1000001, HT_ERR_CHANNEL, where, 0);
+		ACCEPTED(C->range_mv = 1);
+		ACCEPTED(C->range_mv = 1000000);
+		REFUSED(C->gain = 0, HT_ERR_CHANNEL, where, 0);
+		REFUSED(C->gain = INFINITY, HT_ERR_NOT_FINITE, where, 0);
+		ACCEPTED(C->gain = -1e-3);
+		REFUSED(C->offset = NAN, HT_ERR_NOT_FINITE, where, 0);
+		ACCEPTED(C->offset = -7);
+		REFUSED(C->noise = -1e-3, HT_ERR_CHANNEL, where, 0);
+		REFUSED(C->noise = NAN, HT_ERR_NOT_FINITE, where, 0);
+		REFUSED(C->reserved = 1, HT_ERR_RESERVED, where, 0);
+		REFUSED(C->device[0] = 'x', HT_ERR_RESERVED, where, 0);
+		REFUSED(memset(C->name, 0, HT_NAME_LEN), HT_ERR_NAME, where, 0);
+		REFUSED(C->name[0] = '\n', HT_ERR_NAME, where, 0);
+#undef C
+	}
+	ACCEPTED(o->outputs[0].channel.noise = 1e-3);
+	REFUSED(o->inputs[0].channel.noise = 1e-3, HT_ERR_CHANNEL, HT_AT_INPUT, 0);
+	REFUSED(o->inputs[0].flags = HT_INPUT_POLL, HT_ERR_RESERVED, HT_AT_INPUT, 0);
+	REFUSED(o->outputs[0].flags = 1, HT_ERR_RESERVED, HT_AT_OUTPUT, 0);
+	REFUSED(o->outputs[0].signal = 2, HT_ERR_SIGNAL, HT_AT_OUTPUT, 0);
+	REFUSED(o->inputs[0].signal = 2, HT_ERR_SIGNAL, HT_AT_INPUT, 0);
+	REFUSED(o->inputs[0].signal = 1, HT_ERR_WRITERS, HT_AT_BLOCK, 0);
+	/* Of a loop only. */
+	REFUSED(o->outputs[0].safe = 1, HT_ERR_RESERVED, HT_AT_OUTPUT, 0);
+	REFUSED(o->outputs[0].min = -1, HT_ERR_RESERVED, HT_AT_OUTPUT, 0);
+	REFUSED(o->outputs[0].max = 1, HT_ERR_RESERVED, HT_AT_OUTPUT, 0);
+	REFUSED(o->outputs[0].slew = 1, HT_ERR_RESERVED, HT_AT_OUTPUT, 0);
+	REFUSED(o->outputs[0].ramp = 1, HT_ERR_RESERVED, HT_AT_OUTPUT, 0);
 }
 
 TEST_F(image, signals_exist)
@@ -1115,16 +1384,20 @@ TEST_F(loop, place_of_parameters_of_all_types)
 {
 	struct bench *b = &self->b;
 	struct ht_param_place place;
-	ht_u32 in[4], out, t, k, param;
+	ht_u32 in[4], out[4], t, k, param;
 
 	for (k = 0; k < 4; k++)
 		draft_constant(b->draft, "in", 1, &in[k]);
 	for (t = 0; t < ht_n_block_types; t++) {
 		const struct ht_block_type *type = ht_block_types[t];
+		const ht_u32 n_out = type->min_out ? type->min_out : 1;
 
-		out = draft_signal(b->draft, "out", 0);
+		ASSERT_LE(type->min_in, HT_COUNT(in));
+		ASSERT_LE(n_out, HT_COUNT(out));
+		for (k = 0; k < n_out; k++)
+			out[k] = draft_signal(b->draft, "out", 0);
 		draft_block(b->draft, type->name, type->n_dims ? type->dims[0].min : 0,
-			    type->min_in, in, 1, &out);
+			    type->min_in, in, n_out, out);
 	}
 	make_image(b);
 	ASSERT_EQ(HT_OK, ht_image_check(b->image, b->size, &b->error));
@@ -1592,6 +1865,51 @@ TEST_F(loop, safe_means_for_good)
 		EXPECT_SAME(2, tick(b));
 		EXPECT_EQ(k == 16, ht_loop_safe(b->loop));
 	}
+}
+
+/*
+ * A motion that follows the command perfectly, one tick late, has a sync error of
+ * one tick's change only, also while the outputs fade and the program does not.
+ */
+TEST_F(loop, sync_error_while_fading)
+{
+	struct bench *b = &self->b;
+	struct ht_image_interlock *lock;
+	ht_u32 y = add_input(b, "y", 0), ya = add_input(b, "ya", 0);
+	double out = 0;
+	int k;
+
+	draft_output(b->draft, y, 0, 100);
+	b->draft->header.soft_start_ticks = 20;
+	b->draft->header.soft_stop_ticks = 20;
+	lock = draft_lock(b->draft, HT_LOCK_DIFFERENCE, HT_ACTION_RAMP, ya, 0, 0.5);
+	lock->other = y;
+	lock = draft_lock(b->draft, HT_LOCK_RMS, HT_ACTION_RAMP, ya, 0, 0.5);
+	lock->other = y;
+	lock->window_ticks = 4;
+	ASSERT_EQ(HT_OK, make_loop(b));
+	start(b);
+	for (k = 0; k < 60; k++) {
+		if (k == 40)
+			ht_loop_stop(b->loop);
+		b->in[0] = 8;
+		b->in[1] = out;
+		out = tick(b);
+		/* Looked at after the tick: the command has moved on. */
+		EXPECT_TRUE(lock_value(b, 0) < 0.61);
+		/* The last step of the soft start, 8 (1 - w), in a window of 4. */
+		EXPECT_TRUE(lock_value(b, 1) < 0.03);
+		ASSERT_NE(HT_MODE_TRIPPED, ht_loop_mode(b->loop));
+		EXPECT_EQ(k >= 19 && k < 40, out == 8);
+	}
+	EXPECT_TRUE(ht_loop_safe(b->loop));
+	/* And it is seen: a motion that stands is a growing error. */
+	start(b);
+	b->in[1] = 0;
+	for (k = 0; k < 20 && ht_loop_mode(b->loop) == HT_MODE_RUNNING; k++)
+		tick(b);
+	EXPECT_EQ(HT_MODE_TRIPPED, ht_loop_mode(b->loop));
+	EXPECT_TRUE(k > 3);
 }
 
 TEST_F(loop, without_fades_the_command_goes_out_as_it_is)
@@ -2478,12 +2796,12 @@ TEST_F(loop, lock_on_both_kinds_of_signals_compares_one_tick)
 	EXPECT_EQ(HT_MODE_RUNNING, ht_loop_mode(b->loop));
 }
 
-TEST_F(loop, nan_violates_every_kind_of_lock)
+TEST_F(loop, nan_violates_every_kind_of_lock_on_numbers)
 {
 	static const double bad[] = { NAN, INFINITY, -INFINITY };
 	ht_u32 kind, k;
 
-	for (kind = 0; kind < HT_LOCK_KINDS; kind++) {
+	for (kind = 0; kind < HT_LOCK_ENABLE; kind++) {
 		for (k = 0; k < 3 * HT_COUNT(bad); k++) {
 			struct ht_image_interlock *lock;
 			struct ht_lock_view view;
@@ -2660,7 +2978,29 @@ static ht_u32 watched_program(struct bench *b)
 	return u;
 }
 
-TEST_F(loop, first_unhealthy_judges_tick_zero)
+static const struct ht_vitals well;
+
+/* Bits of the locks that are not healthy with these inputs. */
+static ht_u32 unhealthy(struct bench *b, const double *inputs, const struct ht_vitals *vitals)
+{
+	const ht_u32 n = b->draft->header.n_interlocks;
+	struct ht_lock_view views[DRAFT_LOCKS];
+	ht_u32 i, count, seen = 0, bits = 0;
+
+	memset(views, 0xee, sizeof(views));
+	count = ht_loop_check_health(b->loop, inputs, vitals, views);
+	for (i = 0; i < n; i++) {
+		if (views[i].healthy > 1)
+			return ~0u;
+		if (!views[i].healthy) {
+			seen++;
+			bits |= 1u << i;
+		}
+	}
+	return seen == count ? bits : ~0u;
+}
+
+TEST_F(loop, health_is_that_of_tick_zero)
 {
 	struct bench *b = &self->b;
 	const ht_u32 count = 5;
@@ -2669,23 +3009,18 @@ TEST_F(loop, first_unhealthy_judges_tick_zero)
 	watched_program(b);
 	ASSERT_EQ(HT_OK, make_loop(b));
 	for (k = 0; k < 3; k++) {
-		ht_loop_inputs(b->loop, (double[]){ 0, 0 });
-		EXPECT_EQ(4, ht_loop_first_unhealthy(b->loop));
-		ht_loop_inputs(b->loop, (double[]){ 5, 1 });
-		EXPECT_EQ(4, ht_loop_first_unhealthy(b->loop));
-		ht_loop_inputs(b->loop, (double[]){ 0, 1.5 });
-		EXPECT_EQ(0, ht_loop_first_unhealthy(b->loop));
+		EXPECT_EQ(0, unhealthy(b, NULL, &well));
+		EXPECT_EQ(0, unhealthy(b, (double[]){ 0, 0 }, &well));
+		EXPECT_EQ(0, unhealthy(b, (double[]){ 5, 1 }, &well));
+		EXPECT_EQ(1, unhealthy(b, (double[]){ 0, 1.5 }, &well));
 		/* Of a computed signal, and a delay is no excuse. */
-		ht_loop_inputs(b->loop, (double[]){ 6, 0 });
-		EXPECT_EQ(2, ht_loop_first_unhealthy(b->loop));
-		ht_loop_inputs(b->loop, (double[]){ 16, 0 });
-		EXPECT_EQ(2, ht_loop_first_unhealthy(b->loop));
-		ht_loop_inputs(b->loop, (double[]){ -26, 0 });
-		EXPECT_EQ(2, ht_loop_first_unhealthy(b->loop));
-		ht_loop_inputs(b->loop, (double[]){ 6, -1.5 });
-		EXPECT_EQ(0, ht_loop_first_unhealthy(b->loop));
-		ht_loop_inputs(b->loop, (double[]){ 0, NAN });
-		EXPECT_EQ(0, ht_loop_first_unhealthy(b->loop));
+		EXPECT_EQ(4, unhealthy(b, (double[]){ 6, 0 }, &well));
+		/* sqrt(45^2 / 5) > 20 */
+		EXPECT_EQ(12, unhealthy(b, (double[]){ 40, 0 }, &well));
+		EXPECT_EQ(4, unhealthy(b, (double[]){ -26, 0 }, &well));
+		EXPECT_EQ(5, unhealthy(b, (double[]){ 6, -1.5 }, &well));
+		EXPECT_EQ(1, unhealthy(b, (double[]){ 0, NAN }, &well) & 1);
+		EXPECT_EQ(0, unhealthy(b, NULL, &well));
 		EXPECT_EQ(HT_MODE_IDLE, ht_loop_mode(b->loop));
 		EXPECT_TRUE(ht_loop_safe(b->loop));
 		EXPECT_SAME(1, ht_loop_outputs(b->loop)[0]);
@@ -2703,17 +3038,50 @@ TEST_F(loop, first_unhealthy_judges_tick_zero)
 }
 
 /* Tick 0 itself, not the one after. */
-TEST_F(loop, first_unhealthy_looks_at_tick_zero_only)
+TEST_F(loop, health_looks_at_tick_zero_only)
 {
 	static const double values[] = { 1, 9, 1 }, reversed[] = { 9, 1, 1 };
 	struct bench *b = &self->b;
 
 	draft_lock(b->draft, HT_LOCK_RANGE, HT_ACTION_CUT, add_sequence(b, "s", values, 3), 0, 5);
 	ASSERT_EQ(HT_OK, make_loop(b));
-	EXPECT_EQ(1, ht_loop_first_unhealthy(b->loop));
+	EXPECT_EQ(0, unhealthy(b, NULL, &well));
 	draft_lock(b->draft, HT_LOCK_RANGE, HT_ACTION_CUT, add_sequence(b, "r", reversed, 3), 0, 5);
 	ASSERT_EQ(HT_OK, make_loop(b));
-	EXPECT_EQ(1, ht_loop_first_unhealthy(b->loop));
+	EXPECT_EQ(2, unhealthy(b, NULL, &well));
+}
+
+TEST_F(loop, health_tells_value_and_limit)
+{
+	struct bench *b = &self->b;
+	struct ht_vitals vitals = { .scan_age = 4, .silence_ns = 1500000000 };
+	struct ht_lock_view views[5];
+	ht_u32 u = follow_input(b, 0, 512);
+
+	draft_lock(b->draft, HT_LOCK_RANGE, HT_ACTION_CUT, u, -1, 2);
+	draft_lock(b->draft, HT_LOCK_ENABLE, HT_ACTION_CUT, u, 0.5, 0);
+	draft_lock(b->draft, HT_LOCK_SCAN, HT_ACTION_CUT, HT_NO_SIGNAL, 0, 3);
+	draft_lock(b->draft, HT_LOCK_HEARTBEAT, HT_ACTION_CUT, HT_NO_SIGNAL, 0, 2);
+	draft_lock(b->draft, HT_LOCK_MISSED, HT_ACTION_CUT, HT_NO_SIGNAL, 0, 0);
+	ASSERT_EQ(HT_OK, make_loop(b));
+	EXPECT_EQ(3, ht_loop_check_health(b->loop, (double[]){ -3 }, &vitals, views));
+	EXPECT_SAME(-3, real(views[0].value));
+	EXPECT_SAME(-1, real(views[0].limit));
+	EXPECT_FALSE(views[0].healthy);
+	EXPECT_SAME(-3, real(views[1].value));
+	EXPECT_SAME(0.5, real(views[1].limit));
+	EXPECT_FALSE(views[1].healthy);
+	EXPECT_SAME(4, real(views[2].value));
+	EXPECT_SAME(3, real(views[2].limit));
+	EXPECT_FALSE(views[2].healthy);
+	EXPECT_SAME(1.5, real(views[3].value));
+	EXPECT_SAME(2, real(views[3].limit));
+	EXPECT_TRUE(views[3].healthy);
+	EXPECT_SAME(0, real(views[4].value));
+	EXPECT_TRUE(views[4].healthy);
+	/* Nothing of it stays behind. */
+	EXPECT_EQ(2, unhealthy(b, NULL, &well));
+	EXPECT_SAME(0, lock_value(b, 2));
 }
 
 /* A run of everything that has a memory: soft start, slew, locks, program. */
@@ -2769,6 +3137,443 @@ TEST_F(loop, dry_ticks_leave_no_trace)
 		play(b, second);
 		EXPECT_EQ(0, memcmp(first, second, sizeof(first)));
 	}
+}
+
+/* ------------------------------------------------ the loop itself */
+
+/* The field of the vitals that a lock of this kind watches, set to n of its units. */
+static struct ht_vitals ailing(ht_u32 kind, ht_u32 n)
+{
+	struct ht_vitals v = { 0 };
+
+	switch (kind) {
+	case HT_LOCK_SCAN:
+		v.scan_age = n;
+		break;
+	case HT_LOCK_LOST:
+		v.lost_scans = n;
+		break;
+	case HT_LOCK_WRITE:
+		v.write_age = n;
+		break;
+	case HT_LOCK_STEP:
+		v.step_ns = n * 500000000ull;
+		break;
+	case HT_LOCK_MISSED:
+		v.missed = n;
+		break;
+	default:
+		v.silence_ns = n * 500000000ull;
+	}
+	return v;
+}
+
+/* Seconds for two of them, counts for the others. */
+static double unit_of(ht_u32 kind)
+{
+	return kind == HT_LOCK_STEP || kind == HT_LOCK_HEARTBEAT ? 0.5 : 1;
+}
+
+static void tell(struct bench *b, struct ht_vitals vitals)
+{
+	ht_loop_vitals(b->loop, &vitals);
+}
+
+/* Limit 4 units, a delay of 2 ticks: trips at the third tick with 5. */
+TEST_F(loop, locks_on_the_loop_itself)
+{
+	static const double after[HT_ACTIONS] = {
+		[HT_ACTION_RAMP] = 7, [HT_ACTION_HOLD] = 8, [HT_ACTION_CUT] = 0,
+	};
+	ht_u32 kind, action, k;
+
+	for (kind = HT_LOCK_SCAN; kind < HT_LOCK_KINDS; kind++) {
+		for (action = 0; action < HT_ACTIONS; action++) {
+			const struct ht_trip *trip;
+			struct ht_lock_view view;
+			struct bench b;
+			ht_u32 count;
+
+			bench_open(&b);
+			b.draft->header.scan_ticks = 100;
+			b.draft->header.write_ticks = 100;
+			follow_input(&b, 0, 512);
+			count = add_counter(&b, "count");
+			draft_lock(b.draft, kind, action, HT_NO_SIGNAL, 0, 4 * unit_of(kind))
+				->delay_ticks = 2;
+			ASSERT_EQ(HT_OK, make_loop(&b));
+			trip = ht_loop_first_trip(b.loop);
+			start(&b);
+			b.in[0] = 8;
+			tell(&b, ailing(kind, 4));
+			for (k = 0; k < 5; k++)
+				EXPECT_SAME(8, tick(&b));
+			ht_loop_lock(b.loop, 0, &view);
+			EXPECT_TRUE(view.healthy);
+			EXPECT_SAME(4 * unit_of(kind), real(view.value));
+			tell(&b, ailing(kind, 5));
+			EXPECT_SAME(8, tick(&b));
+			EXPECT_SAME(8, tick(&b));
+			EXPECT_SAME(7, signal_of(&b, count));
+			EXPECT_EQ(HT_MODE_RUNNING, ht_loop_mode(b.loop));
+			EXPECT_SAME(after[action], tick(&b));
+			EXPECT_EQ(HT_MODE_TRIPPED, ht_loop_mode(b.loop));
+			/* Before the step. */
+			EXPECT_SAME(7, signal_of(&b, count));
+			EXPECT_EQ(HT_CAUSE_INTERLOCK, trip->cause);
+			EXPECT_EQ(0, trip->index);
+			EXPECT_EQ(action, trip->action);
+			EXPECT_SAME(5 * unit_of(kind), real(trip->value));
+			EXPECT_SAME(4 * unit_of(kind), real(trip->limit));
+			ht_loop_lock(b.loop, 0, &view);
+			EXPECT_FALSE(view.healthy);
+			EXPECT_EQ(3, view.violated_ticks);
+			/* A start forgets it. */
+			start(&b);
+			for (k = 0; k < 5; k++)
+				EXPECT_SAME(8, tick(&b));
+			EXPECT_SAME(0, lock_value(&b, 0));
+			bench_close(&b);
+		}
+	}
+}
+
+/* Each looks at its own part of the vitals only. */
+TEST_F(loop, locks_on_the_loop_do_not_mix)
+{
+	struct bench *b = &self->b;
+	ht_u32 kind, sick;
+
+	b->draft->header.scan_ticks = 100;
+	b->draft->header.write_ticks = 100;
+	follow_input(b, 0, 512);
+	for (kind = HT_LOCK_SCAN; kind < HT_LOCK_KINDS; kind++)
+		draft_lock(b->draft, kind, HT_ACTION_CUT, HT_NO_SIGNAL, 0, unit_of(kind));
+	ASSERT_EQ(HT_OK, make_loop(b));
+	for (sick = HT_LOCK_SCAN; sick < HT_LOCK_KINDS; sick++) {
+		const struct ht_vitals vitals = ailing(sick, 7);
+
+		EXPECT_EQ(1u << (sick - HT_LOCK_SCAN), unhealthy(b, NULL, &vitals));
+	}
+}
+
+TEST_F(loop, locks_on_the_loop_watch_on_after_a_trip)
+{
+	struct bench *b = &self->b;
+
+	follow_input(b, 0, 512);
+	draft_lock(b->draft, HT_LOCK_LOST, HT_ACTION_HOLD, HT_NO_SIGNAL, 0, 1);
+	draft_lock(b->draft, HT_LOCK_MISSED, HT_ACTION_CUT, HT_NO_SIGNAL, 0, 1);
+	ASSERT_EQ(HT_OK, make_loop(b));
+	start(b);
+	b->in[0] = 8;
+	tick(b);
+	tell(b, (struct ht_vitals){ .lost_scans = 2 });
+	EXPECT_SAME(8, tick(b));
+	EXPECT_SAME(8, tick(b));
+	tell(b, (struct ht_vitals){ .lost_scans = 2, .missed = 2 });
+	EXPECT_SAME(0, tick(b));
+	EXPECT_EQ(0, ht_loop_first_trip(b->loop)->index);
+}
+
+static void expect_builtin(struct __test_metadata *_metadata, struct bench *b, ht_u32 cause,
+			   ht_u32 index, double value, double limit)
+{
+	const struct ht_trip *trip = ht_loop_first_trip(b->loop);
+
+	EXPECT_EQ(HT_MODE_TRIPPED, ht_loop_mode(b->loop));
+	EXPECT_EQ(cause, trip->cause);
+	EXPECT_EQ(index, trip->index);
+	EXPECT_EQ(HT_ACTION_RAMP, trip->action);
+	EXPECT_SAME(value, real(trip->value));
+	EXPECT_SAME(limit, real(trip->limit));
+}
+
+TEST_F(loop, old_scans_trip_without_an_interlock)
+{
+	struct bench *b = &self->b;
+	ht_u32 limit;
+
+	follow_input(b, 0, 512);
+	for (limit = 1; limit < 5; limit++) {
+		b->draft->header.scan_ticks = limit;
+		ASSERT_EQ(HT_OK, make_loop(b));
+		start(b);
+		b->in[0] = 8;
+		tell(b, (struct ht_vitals){ .scan_age = limit - 1, .scan_input = 5 });
+		EXPECT_SAME(8, tick(b));
+		EXPECT_SAME(8, tick(b));
+		tell(b, (struct ht_vitals){ .scan_age = limit, .scan_input = 6 });
+		EXPECT_SAME(7, tick(b));
+		expect_builtin(_metadata, b, HT_CAUSE_SCAN, 6, limit, limit);
+		/* While stopping, too. */
+		b->draft->header.soft_stop_ticks = 1000;
+		ASSERT_EQ(HT_OK, make_loop(b));
+		start(b);
+		tick(b);
+		ht_loop_stop(b->loop);
+		tick(b);
+		tell(b, (struct ht_vitals){ .scan_age = limit + 3 });
+		tick(b);
+		expect_builtin(_metadata, b, HT_CAUSE_SCAN, 0, limit + 3, limit);
+	}
+}
+
+TEST_F(loop, failed_writes_trip_without_an_interlock)
+{
+	struct bench *b = &self->b;
+	ht_u32 limit;
+
+	follow_input(b, 0, 512);
+	for (limit = 1; limit < 5; limit++) {
+		b->draft->header.write_ticks = limit;
+		ASSERT_EQ(HT_OK, make_loop(b));
+		start(b);
+		b->in[0] = 8;
+		tell(b, (struct ht_vitals){ .write_age = limit - 1, .write_output = 5 });
+		EXPECT_SAME(8, tick(b));
+		EXPECT_SAME(8, tick(b));
+		tell(b, (struct ht_vitals){ .write_age = limit, .write_output = 4 });
+		EXPECT_SAME(7, tick(b));
+		expect_builtin(_metadata, b, HT_CAUSE_WRITE, 4, limit, limit);
+		b->draft->header.soft_stop_ticks = 1000;
+		ASSERT_EQ(HT_OK, make_loop(b));
+		start(b);
+		tick(b);
+		ht_loop_stop(b->loop);
+		tick(b);
+		tell(b, (struct ht_vitals){ .write_age = limit + 3 });
+		tick(b);
+		expect_builtin(_metadata, b, HT_CAUSE_WRITE, 0, limit + 3, limit);
+	}
+}
+
+/* Scan before write before interlocks before NaN; a lock may still be firmer. */
+TEST_F(loop, old_scan_is_the_first_cause)
+{
+	struct bench *b = &self->b;
+	ht_u32 u = follow_input(b, 0, 512);
+
+	draft_lock(b->draft, HT_LOCK_SCAN, HT_ACTION_CUT, HT_NO_SIGNAL, 0, 0);
+	draft_lock(b->draft, HT_LOCK_RANGE, HT_ACTION_HOLD, u, -10, 10);
+	ASSERT_EQ(HT_OK, make_loop(b));
+	start(b);
+	b->in[0] = 8;
+	tick(b);
+	b->in[0] = NAN;
+	tell(b, (struct ht_vitals){ .scan_age = 2, .write_age = 2 });
+	EXPECT_SAME(0, tick(b));
+	EXPECT_EQ(HT_CAUSE_SCAN, ht_loop_first_trip(b->loop)->cause);
+	EXPECT_EQ(HT_ACTION_CUT, ht_loop_first_trip(b->loop)->action);
+	start(b);
+	b->in[0] = 8;
+	tick(b);
+	b->in[0] = 11;
+	tell(b, (struct ht_vitals){ .write_age = 2 });
+	EXPECT_SAME(7, tick(b));
+	EXPECT_EQ(HT_CAUSE_WRITE, ht_loop_first_trip(b->loop)->cause);
+}
+
+/* ------------------------------------------------------------ lines */
+
+TEST_F(loop, enable_and_estop_want_their_line_high)
+{
+	static const double bad[] = { 0.4999, 0, -1, -INFINITY, NAN };
+	struct bench *b = &self->b;
+	ht_u32 line, kind, i;
+	struct ht_lock_view view;
+
+	follow_input(b, 0, 512);
+	line = add_input(b, "line", 1);
+	draft_lock(b->draft, HT_LOCK_ENABLE, HT_ACTION_CUT, line, 0.5, 0);
+	for (kind = HT_LOCK_ENABLE; kind <= HT_LOCK_ESTOP; kind++) {
+		b->draft->locks[0].kind = kind;
+		ASSERT_EQ(HT_OK, make_loop(b));
+		for (i = 0; i < HT_COUNT(bad); i++) {
+			start(b);
+			b->in[0] = 8;
+			b->in[1] = 1;
+			EXPECT_SAME(8, tick(b));
+			b->in[1] = 0.5;
+			EXPECT_SAME(8, tick(b));
+			b->in[1] = 1e9;
+			EXPECT_SAME(8, tick(b));
+			ht_loop_lock(b->loop, 0, &view);
+			EXPECT_TRUE(view.healthy);
+			EXPECT_SAME(1e9, real(view.value));
+			EXPECT_SAME(0.5, real(view.limit));
+			b->in[1] = bad[i];
+			EXPECT_SAME(0, tick(b));
+			EXPECT_EQ(HT_CAUSE_INTERLOCK, ht_loop_first_trip(b->loop)->cause);
+			EXPECT_EQ(ht_bits(bad[i]), ht_loop_first_trip(b->loop)->value);
+			EXPECT_SAME(0.5, real(ht_loop_first_trip(b->loop)->limit));
+			ht_loop_lock(b->loop, 0, &view);
+			EXPECT_FALSE(view.healthy);
+		}
+	}
+}
+
+/* ------------------------------------------------------------ armed */
+
+static void arm(struct bench *b)
+{
+	ht_loop_arm(b->loop);
+	b->tick = 0;
+}
+
+TEST_F(loop, armed_watches_and_nothing_moves)
+{
+	struct bench *b = &self->b;
+	ht_u32 count;
+	int k;
+
+	follow_input(b, 1, 512);
+	count = add_counter(b, "count");
+	draft_record(b->draft, 0);
+	ASSERT_EQ(HT_OK, make_loop(b));
+	EXPECT_FALSE(ht_loop_ready(b->loop));
+	arm(b);
+	EXPECT_EQ(HT_MODE_ARMED, ht_loop_mode(b->loop));
+	EXPECT_TRUE(ht_loop_ready(b->loop));
+	b->in[0] = 8;
+	for (k = 0; k < 5; k++) {
+		EXPECT_SAME(1, tick(b));
+		EXPECT_SAME(8, b->record[0]);
+		EXPECT_SAME(1, b->record[1]);
+		EXPECT_TRUE(ht_loop_safe(b->loop));
+		EXPECT_TRUE(ht_loop_ready(b->loop));
+	}
+	EXPECT_SAME(0, signal_of(b, count));
+	ht_loop_stop(b->loop);
+	EXPECT_EQ(HT_MODE_ARMED, ht_loop_mode(b->loop));
+	start(b);
+	EXPECT_FALSE(ht_loop_ready(b->loop));
+	EXPECT_SAME(8, tick(b));
+	EXPECT_SAME(1, signal_of(b, count));
+	ht_loop_rest(b->loop);
+	EXPECT_FALSE(ht_loop_ready(b->loop));
+}
+
+/* Without a latch: START waits, nothing trips, and it may come and go. */
+TEST_F(loop, armed_without_latch_is_not_ready)
+{
+	struct bench *b = &self->b;
+	struct ht_lock_view view;
+	ht_u32 u = follow_input(b, 0, 512), k;
+
+	draft_lock(b->draft, HT_LOCK_RANGE, HT_ACTION_CUT, u, -10, 10)->delay_ticks = 3;
+	draft_lock(b->draft, HT_LOCK_MISSED, HT_ACTION_CUT, HT_NO_SIGNAL, 0, 1);
+	/* On what the program computes: not looked at while it stands. */
+	draft_lock(b->draft, HT_LOCK_RANGE, HT_ACTION_CUT, add_affine(b, "far", u, 1, 100, NULL),
+		   -200, -50);
+	ASSERT_EQ(HT_OK, make_loop(b));
+	arm(b);
+	for (k = 0; k < 10; k++) {
+		b->in[0] = 11;
+		tick(b);
+		EXPECT_EQ(HT_MODE_ARMED, ht_loop_mode(b->loop));
+		EXPECT_FALSE(ht_loop_ready(b->loop));
+		ht_loop_lock(b->loop, 0, &view);
+		EXPECT_EQ(k + 1, view.violated_ticks);
+	}
+	b->in[0] = 9;
+	tick(b);
+	EXPECT_TRUE(ht_loop_ready(b->loop));
+	tell(b, (struct ht_vitals){ .missed = 2 });
+	tick(b);
+	EXPECT_FALSE(ht_loop_ready(b->loop));
+	EXPECT_EQ(HT_MODE_ARMED, ht_loop_mode(b->loop));
+	tell(b, well);
+	tick(b);
+	EXPECT_TRUE(ht_loop_ready(b->loop));
+	EXPECT_EQ(HT_CAUSE_NONE, ht_loop_first_trip(b->loop)->cause);
+	/* What was violated while armed does not count when it runs. */
+	b->in[0] = 11;
+	tick(b);
+	tick(b);
+	EXPECT_FALSE(ht_loop_ready(b->loop));
+	arm(b);
+	EXPECT_TRUE(ht_loop_ready(b->loop));
+}
+
+TEST_F(loop, armed_with_latch_trips_after_its_delay)
+{
+	struct bench *b = &self->b;
+	ht_u32 u = follow_input(b, 1, 512), action;
+
+	draft_lock(b->draft, HT_LOCK_RANGE, HT_ACTION_CUT, u, -10, 10);
+	b->draft->locks[0].flags = HT_LOCK_LATCH;
+	b->draft->locks[0].delay_ticks = 2;
+	draft_lock(b->draft, HT_LOCK_LOST, HT_ACTION_CUT, HT_NO_SIGNAL, 0, 1);
+	b->draft->locks[1].flags = HT_LOCK_LATCH;
+	for (action = 0; action < HT_ACTIONS; action++) {
+		b->draft->locks[0].action = action;
+		ASSERT_EQ(HT_OK, make_loop(b));
+		arm(b);
+		b->in[0] = 11;
+		tick(b);
+		tick(b);
+		EXPECT_EQ(HT_MODE_ARMED, ht_loop_mode(b->loop));
+		EXPECT_FALSE(ht_loop_ready(b->loop));
+		EXPECT_SAME(1, tick(b));
+		EXPECT_EQ(HT_MODE_TRIPPED, ht_loop_mode(b->loop));
+		EXPECT_FALSE(ht_loop_ready(b->loop));
+		EXPECT_TRUE(ht_loop_safe(b->loop));
+		EXPECT_EQ(HT_CAUSE_INTERLOCK, ht_loop_first_trip(b->loop)->cause);
+		EXPECT_EQ(0, ht_loop_first_trip(b->loop)->index);
+		/* It stays. */
+		b->in[0] = 0;
+		EXPECT_SAME(1, tick(b));
+		EXPECT_EQ(HT_MODE_TRIPPED, ht_loop_mode(b->loop));
+		arm(b);
+		tell(b, (struct ht_vitals){ .lost_scans = 2 });
+		EXPECT_SAME(1, tick(b));
+		EXPECT_EQ(HT_MODE_TRIPPED, ht_loop_mode(b->loop));
+		EXPECT_EQ(1, ht_loop_first_trip(b->loop)->index);
+	}
+}
+
+TEST_F(loop, armed_needs_scans_and_numbers_but_no_writes)
+{
+	struct bench *b = &self->b;
+	ht_u32 u = follow_input(b, 1, 512);
+
+	ASSERT_EQ(HT_OK, make_loop(b));
+	arm(b);
+	tell(b, (struct ht_vitals){ .write_age = 50 });
+	EXPECT_SAME(1, tick(b));
+	EXPECT_TRUE(ht_loop_ready(b->loop));
+	tell(b, (struct ht_vitals){ .scan_age = 1 });
+	EXPECT_SAME(1, tick(b));
+	EXPECT_TRUE(ht_loop_ready(b->loop));
+	tell(b, (struct ht_vitals){ .scan_age = 2, .scan_input = 3 });
+	EXPECT_SAME(1, tick(b));
+	expect_builtin(_metadata, b, HT_CAUSE_SCAN, 3, 2, 2);
+	EXPECT_TRUE(ht_loop_safe(b->loop));
+	arm(b);
+	b->in[0] = INFINITY;
+	EXPECT_SAME(1, tick(b));
+	EXPECT_EQ(HT_CAUSE_NOT_FINITE, ht_loop_first_trip(b->loop)->cause);
+	EXPECT_EQ(u, ht_loop_first_trip(b->loop)->index);
+	EXPECT_TRUE(ht_loop_safe(b->loop));
+}
+
+TEST_F(loop, armed_can_be_tripped_from_outside)
+{
+	struct bench *b = &self->b;
+
+	follow_input(b, 1, 512);
+	ASSERT_EQ(HT_OK, make_loop(b));
+	arm(b);
+	tick(b);
+	ht_loop_trip(b->loop, &(struct ht_trip){
+		.cause = HT_CAUSE_DEVICE,
+		.action = HT_ACTION_HOLD,
+	});
+	EXPECT_SAME(1, tick(b));
+	EXPECT_EQ(HT_MODE_TRIPPED, ht_loop_mode(b->loop));
+	EXPECT_TRUE(ht_loop_safe(b->loop));
+	EXPECT_FALSE(ht_loop_ready(b->loop));
 }
 
 TEST_F(loop, rest_ends_a_trip)

@@ -26,17 +26,17 @@ static void require(int holds, const char *what)
 	abort();
 }
 
-static void check_experiment(const struct hytest_experiment *e)
+static void check_loop(const struct hytest_experiment *e, const struct ht_image_header *h,
+		       size_t size)
 {
 	const struct hytest_scheduled *scheduled;
-	const struct ht_image_header *h;
-	size_t size, n, i;
+	size_t n, i;
 	uint32_t found;
 	char name[HYTEST_PARAM_NAME_LEN];
 	struct ht_error error;
 
-	h = hytest_experiment_image(e, &size);
 	require(ht_image_check(h, size, &error) == HT_OK, "the image is good");
+	require(h->kind == HT_IMAGE_LOOP, "the image is a loop's");
 	require(strlen(hytest_experiment_text(e)) == h->text_size, "the text is in the image");
 	n = hytest_experiment_schedule(e, &scheduled);
 	for (i = 0; i < n; i++) {
@@ -46,6 +46,26 @@ static void check_experiment(const struct hytest_experiment *e)
 			"a changed parameter has a name");
 		require(!hytest_param_find(h, name, &found) &&
 			found == scheduled[i].changes[0].param, "its name leads back to it");
+	}
+}
+
+static void check_experiment(const struct hytest_experiment *e)
+{
+	const struct hytest_rig_program *rigs;
+	const struct ht_image_header *h;
+	struct ht_error error;
+	size_t size, n, i;
+
+	h = hytest_experiment_image(e, &size);
+	if (h)
+		check_loop(e, h, size);
+	n = hytest_experiment_rigs(e, &rigs);
+	require(h || n, "there is a loop or a rig");
+	for (i = 0; i < n; i++) {
+		h = rigs[i].image;
+		require(ht_image_check(h, rigs[i].size, &error) == HT_OK, "a rig's image is good");
+		require(h->kind == HT_IMAGE_RIG, "a rig's image is a rig's");
+		require(*rigs[i].name, "a rig has a name");
 	}
 }
 

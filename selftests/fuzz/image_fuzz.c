@@ -3,12 +3,14 @@
  * Fuzzes the validator of program images and what runs behind it (libFuzzer).
  *
  * The input is an image and, behind it, bytes that drive the run: measured
- * inputs and parameter batches. It is checked as it is, and once more with
- * size and CRC put right, because no mutation would ever get past them. What
- * must hold: no fault of memory or arithmetic, a refused batch changes
- * nothing, and the outputs are always finite and within their limits.
+ * inputs, vitals and parameter batches of a loop; codes and faults of a rig. It
+ * is checked as it is, and once more with size and CRC put right, because no
+ * mutation would ever get past them. What must hold: no fault of memory or
+ * arithmetic, a refused batch changes nothing, the outputs of a loop are always
+ * finite and within their limits, and the codes of a rig exist.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 
 #include "../../kmod/core/fpenv.h"
 #include "../../kmod/core/loop.h"
+#include "../../kmod/core/rig.h"
 
 #define MAX_LOOP (16u << 20)
 #define N_TICKS 48
@@ -97,12 +100,17 @@ static void run(struct ht_loop *loop, const struct ht_image *image, struct tail 
 	const struct ht_image_header *h = image->header;
 	double *record = calloc(h->n_records + h->n_outputs + 1, sizeof(*record));
 	double *inputs = calloc(h->n_inputs + 1, sizeof(*inputs));
-	struct ht_lock_view view;
+	struct ht_lock_view view, *views = calloc(h->n_interlocks + 1, sizeof(*views));
+	struct ht_vitals vitals = { 0 };
 	uint64_t tick = 0, k;
 	uint32_t i;
 	uint8_t what;
 
-	ht_loop_start(loop);
+	if (views)
+		require(ht_loop_check_health(loop, NULL, &vitals, views) <= h->n_interlocks,
+			"no more locks are ill than there are");
+	free(views);
+	ht_loop_arm(loop);
 	for (k = 0; record && inputs && k < N_TICKS; k++, tick++) {
 		take(tail, &what, sizeof(what));
 		if (what & 1)
@@ -111,6 +119,12 @@ static void run(struct ht_loop *loop, const struct ht_image *image, struct tail 
 			take(tail, inputs, (h->n_inputs < 4 ? h->n_inputs : 4) * sizeof(double));
 			ht_loop_inputs(loop, inputs);
 		}
+		if ((what & 0xe0) == 0x40) {
+			take(tail, &vitals, sizeof(vitals));
+			ht_loop_vitals(loop, &vitals);
+		}
+		if (ht_loop_ready(loop) && (what & 0xf0) != 0x30)
+			ht_loop_start(loop);
 		if ((what & 0xf0) == 0xf0) {
 			take(tail, &tick, sizeof(tick));
 			tick >>= 2;
@@ -137,6 +151,72 @@ static void run(struct ht_loop *loop, const struct ht_image *image, struct tail 
 	free(inputs);
 }
 
+static void check_codes(struct ht_rig *rig, const struct ht_image *image)
+{
+	struct ht_converter c;
+	uint32_t i;
+
+	for (i = 0; i < image->header->n_outputs; i++) {
+		const ht_s64 code = ht_rig_read(rig, i);
+
+		ht_rig_converter(&image->outputs[i].channel, &c);
+		require(code >= c.low_code && code <= c.high_code, "codes of ADCs exist");
+	}
+	for (i = 0; i < image->header->n_inputs; i++) {
+		ht_rig_converter(&image->inputs[i].channel, &c);
+		require(ht_rig_written(rig, i) >= c.low_code &&
+			ht_rig_written(rig, i) <= c.high_code, "codes of DACs exist");
+	}
+	ht_rig_end_scan(rig);
+}
+
+static void run_rig(struct ht_rig *rig, const struct ht_image *image, struct tail *tail)
+{
+	const struct ht_image_header *h = image->header;
+	uint64_t step = 0, k;
+	uint8_t what, steps;
+	double value;
+	int64_t code;
+
+	for (k = 0; k < N_TICKS; k++) {
+		take(tail, &what, sizeof(what));
+		if ((what & 1) && h->n_inputs) {
+			take(tail, &code, sizeof(code));
+			ht_rig_write(rig, what / 2 % h->n_inputs, code);
+		}
+		if ((what & 0xe0) == 0xe0) {
+			take(tail, &value, sizeof(value));
+			if (isfinite(value))
+				ht_rig_fault(rig, what % HT_FAULTS, what / 8 % 4, &value);
+		}
+		if (what == 0x80)
+			ht_rig_reset(rig);
+		take(tail, &steps, sizeof(steps));
+		step += steps % 4;
+		require(ht_rig_advance(rig, step, 4) == 0, "a rig keeps up");
+		check_codes(rig, image);
+	}
+}
+
+/* The image is checked. */
+static void load_rig(const uint8_t *image_bytes, struct tail *tail)
+{
+	const uint64_t bytes = ht_rig_bytes(image_bytes);
+	struct ht_image image;
+	struct ht_error error;
+	struct ht_rig *rig;
+
+	if (bytes > MAX_LOOP)
+		return;
+	rig = calloc(1, bytes);
+	if (!rig)
+		return;
+	ht_image_open(&image, image_bytes);
+	if (ht_rig_init(rig, image_bytes, &error) == HT_OK)
+		run_rig(rig, &image, tail);
+	free(rig);
+}
+
 static void load(const uint8_t *image_bytes, size_t size, struct tail *tail)
 {
 	struct ht_image image;
@@ -148,6 +228,10 @@ static void load(const uint8_t *image_bytes, size_t size, struct tail *tail)
 		require(error.code > HT_OK && error.code < HT_ERRORS && error.where < HT_PLACES &&
 			*ht_error_text(error.code) && *ht_error_place(error.where),
 			"a refusal has a reason");
+		return;
+	}
+	if (((const struct ht_image_header *)image_bytes)->kind == HT_IMAGE_RIG) {
+		load_rig(image_bytes, tail);
 		return;
 	}
 	bytes = ht_loop_bytes(image_bytes);
@@ -230,7 +314,7 @@ static void poke(uint8_t *data, size_t size, unsigned int random)
 		return;
 	/* Places only: nothing is read through them. */
 	ht_image_open(&image, data);
-	switch (random % 7) {
+	switch (random % 8) {
 	case 0:
 		at = random / 3 % (sizeof(h) / 4) * 4;
 		memcpy(data + at, &count, sizeof(count));
@@ -261,14 +345,29 @@ static void poke(uint8_t *data, size_t size, unsigned int random)
 		at = (const uint8_t *)&image.outputs[random / 3 % h.n_outputs] - data;
 		memcpy(data + at + 8 + random / 5 % 5 * 8, &value, sizeof(value));
 		break;
+	case 6:
+		if (random & 0x20000 ? !h.n_inputs : !h.n_outputs)
+			break;
+		if (random & 0x20000)
+			at = (const uint8_t *)&image.inputs[random / 3 % h.n_inputs].channel - data;
+		else
+			at = (const uint8_t *)&image.outputs[random / 3 % h.n_outputs].channel -
+			     data;
+		if (random & 0x10000)
+			memcpy(data + at + random / 5 % 4 * 4, &count, sizeof(count));
+		else
+			memcpy(data + at + offsetof(struct ht_image_channel, gain) +
+			       random / 5 % 3 * 8, &value, sizeof(value));
+		break;
 	default:
 		if (!h.n_interlocks)
 			break;
 		at = (const uint8_t *)&image.interlocks[random / 3 % h.n_interlocks] - data;
 		if (random & 0x10000)
-			memcpy(data + at + random / 5 % 6 * 4, &count, sizeof(count));
+			memcpy(data + at + random / 5 % 8 * 4, &count, sizeof(count));
 		else
-			memcpy(data + at + 24 + random / 5 % 2 * 8, &value, sizeof(value));
+			memcpy(data + at + offsetof(struct ht_image_interlock, low) +
+			       random / 5 % 2 * 8, &value, sizeof(value));
 	}
 }
 

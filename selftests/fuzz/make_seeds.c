@@ -6,7 +6,8 @@
  *	make_seeds DIRECTORY FILE.cfg ...
  *
  * writes DIRECTORY/experiment/FILE.cfg, DIRECTORY/image/FILE.cfg (the image
- * without the text, which is of no interest) and DIRECTORY/experiment.dict.
+ * without the text, which is of no interest), DIRECTORY/image/FILE.cfg.RIG for
+ * each rig of it and DIRECTORY/experiment.dict.
  */
 #include <libgen.h>
 #include <stdio.h>
@@ -39,20 +40,15 @@ static void finish(FILE *file)
 	}
 }
 
-static void write_image(const char *directory, const char *name,
-			const struct hytest_experiment *e)
+static void write_image(const char *directory, const char *name, const void *image, size_t size)
 {
 	/* A batch of one change at the first tick, inputs at the second. */
 	static const unsigned char run[] = {
 		1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 2,
 	};
 	FILE *file = create(directory, name);
-	struct ht_image_header *h;
-	const void *image;
-	size_t size;
+	struct ht_image_header *h = malloc(size);
 
-	image = hytest_experiment_image(e, &size);
-	h = malloc(size);
 	if (!h)
 		exit(1);
 	memcpy(h, image, size);
@@ -63,6 +59,25 @@ static void write_image(const char *directory, const char *name,
 	fwrite(run, 1, sizeof(run), file);
 	finish(file);
 	free(h);
+}
+
+/* The loop as NAME, its rigs as NAME.RIG. */
+static void write_images(const char *directory, const char *name,
+			 const struct hytest_experiment *e)
+{
+	const struct hytest_rig_program *rigs;
+	const void *image;
+	size_t size, i, n;
+	char path[128];
+
+	image = hytest_experiment_image(e, &size);
+	if (image)
+		write_image(directory, name, image, size);
+	n = hytest_experiment_rigs(e, &rigs);
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s.%s", name, rigs[i].name);
+		write_image(directory, path, rigs[i].image, rigs[i].size);
+	}
 }
 
 static void write_word(FILE *file, const char *word)
@@ -79,7 +94,9 @@ static void write_dictionary(const char *directory)
 		"initial", "safe", "slew", "ramp", "name", "type", "in", "out", "units", "file",
 		"columns", "kind", "low", "high", "delay", "action", "other", "window", "range",
 		"difference", "rms", "hold", "cut", "at", "set", "sqrt(", "min(", "max(", "pi",
-		" = ", "( { ", " } );", "[1.0, 2.0]", "( [1.0], [2.0] )", "1e15", "-1", "0x7f", "5L",
+		"enable", "estop", "scan", "lost", "write", "step", "missed", "latch",
+		"scan_ticks", "write_ticks", "device", "channel", "gain", "offset", "sign", "poll",
+		"gpio", "line", "rigs", "held", "dac", "adc", "bits", "noise", " = ", "( { ", " } );", "[1.0, 2.0]", "( [1.0], [2.0] )", "1e15", "-1", "0x7f", "5L",
 	};
 	FILE *file = create(directory, "experiment.dict");
 	ht_u32 t, i, w;
@@ -125,7 +142,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "make_seeds: %s\n", message.text);
 			return 1;
 		}
-		write_image(images, basename(argv[i]), e);
+		write_images(images, basename(argv[i]), e);
 		file = create(texts, basename(argv[i]));
 		fputs(hytest_experiment_text(e), file);
 		finish(file);

@@ -84,8 +84,9 @@ int loop_arm(int fd, unsigned int cpu)
 		ret = loop_ioctl(fd, HYTEST_IOC_ARM, &arm);
 	while (ret == ETIME && --tries);
 	if (ret)
-		printf("# arm: %s: worst %u ns, budget %u ns, interlock %u\n", strerror(ret),
-		       arm.worst_ns, arm.budget_ns, arm.interlock);
+		printf("# arm: %s: worst %u ns, budget %u ns, interlock %u, problem %u, channel %u, error %u\n",
+		       strerror(ret), arm.worst_ns, arm.budget_ns, arm.interlock, arm.problem,
+		       arm.channel, arm.error);
 	return ret;
 }
 

@@ -32,24 +32,40 @@ static ht_u32 place(ht_u32 *count, ht_u32 n, ht_u32 room)
 	return first;
 }
 
-struct draft *draft_new(ht_u64 period_ns)
+static struct draft *new_draft(const struct ht_image_header *header)
 {
 	struct draft *draft = calloc(1, sizeof(*draft));
 
 	if (!draft)
 		give_up("out of memory");
-	draft->header = (struct ht_image_header){
-		.magic = HT_IMAGE_MAGIC,
-		.version = HT_IMAGE_VERSION,
+	draft->header = *header;
+	draft->header.magic = HT_IMAGE_MAGIC;
+	draft->header.version = HT_IMAGE_VERSION;
+	draft->text = "";
+	return draft;
+}
+
+struct draft *draft_new(ht_u64 period_ns)
+{
+	return new_draft(&(struct ht_image_header){
+		.kind = HT_IMAGE_LOOP,
 		.period_ns = period_ns,
 		.ring_records = 4096,
 		.budget_ns = period_ns / 2,
 		.deadline_ns = period_ns,
 		.deadline_ticks = 1,
 		.missed_ticks = 1,
-	};
-	draft->text = "";
-	return draft;
+		.scan_ticks = 2,
+		.write_ticks = 2,
+	});
+}
+
+struct draft *draft_new_rig(ht_u64 period_ns)
+{
+	return new_draft(&(struct ht_image_header){
+		.kind = HT_IMAGE_RIG,
+		.period_ns = period_ns,
+	});
 }
 
 void draft_free(struct draft *draft)
@@ -173,6 +189,14 @@ void draft_set(struct draft *draft, ht_u32 block, const char *field, ht_u32 elem
 	(data ? draft->data : draft->params)[at] = value;
 }
 
+ht_u32 draft_input(struct draft *draft, ht_u32 signal)
+{
+	const ht_u32 i = place(&draft->header.n_inputs, 1, DRAFT_INPUTS);
+
+	draft->inputs[i].signal = signal;
+	return i;
+}
+
 ht_u32 draft_output(struct draft *draft, ht_u32 signal, double safe, double ramp)
 {
 	const ht_u32 i = place(&draft->header.n_outputs, 1, DRAFT_OUTPUTS);
@@ -184,6 +208,38 @@ ht_u32 draft_output(struct draft *draft, ht_u32 signal, double safe, double ramp
 		.max = 1000,
 		.ramp = ramp,
 	};
+	return i;
+}
+
+void draft_bind(struct ht_image_channel *channel, const char *device, const char *name)
+{
+	channel->kind = HT_CHANNEL_IIO;
+	channel->gain = 1;
+	snprintf(channel->device, HT_DEVICE_LEN, "%s", device);
+	snprintf(channel->name, HT_NAME_LEN, "%s", name);
+}
+
+static void set_converter(struct ht_image_channel *channel, const char *name)
+{
+	draft_bind(channel, "", name);
+	channel->bits = 16;
+	channel->range_mv = 10000;
+}
+
+ht_u32 draft_dac(struct draft *draft, ht_u32 signal, const char *name)
+{
+	const ht_u32 i = draft_input(draft, signal);
+
+	set_converter(&draft->inputs[i].channel, name);
+	return i;
+}
+
+ht_u32 draft_adc(struct draft *draft, ht_u32 signal, const char *name)
+{
+	const ht_u32 i = place(&draft->header.n_outputs, 1, DRAFT_OUTPUTS);
+
+	draft->outputs[i].signal = signal;
+	set_converter(&draft->outputs[i].channel, name);
 	return i;
 }
 
@@ -234,6 +290,7 @@ void *draft_image(const struct draft *draft, size_t *size)
 	memcpy(bytes, &h, sizeof(h));
 	ht_image_open(&image, bytes);
 	memcpy((void *)image.signals, draft->signals, h.n_signals * sizeof(*image.signals));
+	memcpy((void *)image.inputs, draft->inputs, h.n_inputs * sizeof(*image.inputs));
 	memcpy((void *)image.outputs, draft->outputs, h.n_outputs * sizeof(*image.outputs));
 	memcpy((void *)image.blocks, draft->blocks, h.n_blocks * sizeof(*image.blocks));
 	memcpy((void *)image.interlocks, draft->locks,

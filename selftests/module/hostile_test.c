@@ -302,7 +302,7 @@ static void fill_room(struct attacker *a, unsigned char *room, size_t size)
 
 static const unsigned long requests[] = {
 	HYTEST_IOC_INFO, HYTEST_IOC_IMAGE, HYTEST_IOC_GET_PARAMS, HYTEST_IOC_GET_LOCK,
-	HYTEST_IOC_TRIP, HYTEST_IOC_CONTROL, HYTEST_IOC_RELEASE, HYTEST_IOC_LOAD,
+	HYTEST_IOC_REWIND, HYTEST_IOC_TRIP, HYTEST_IOC_CONTROL, HYTEST_IOC_RELEASE, HYTEST_IOC_LOAD,
 	HYTEST_IOC_UNLOAD, HYTEST_IOC_ARM, HYTEST_IOC_DISARM, HYTEST_IOC_START,
 	HYTEST_IOC_STOP, HYTEST_IOC_ACK, HYTEST_IOC_BATCH, HYTEST_IOC_HEARTBEAT,
 };
@@ -361,7 +361,6 @@ static void make_sense(struct attacker *a, unsigned long request, void *room)
 	case HYTEST_IOC_ARM:
 		arm->cpu = below(&a->state, 3);
 		arm->dry_ticks = below(&a->state, 4);
-		arm->reserved = 0;
 		break;
 	default:
 		break;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -145,7 +146,11 @@ static void check_trip(struct __test_metadata *_metadata, struct _test_data_trip
 	EXPECT_EQ(cause << 16 | index, event.index);
 	ASSERT_TRUE(loop_wait_event(watcher, HYTEST_EVENT_SAFE, &safe));
 	EXPECT_LT(event.sequence, safe.sequence);
-	sleep_ms(POST_TRIP + 30);
+	/* Where time is not exact, until nothing ticks any more. */
+	do {
+		status = view_status(&self->view);
+		sleep_ms(POST_TRIP + 30);
+	} while (!time_is_exact() && status.tick != view_status(&self->view).tick);
 	status = view_status(&self->view);
 	EXPECT_EQ(HYTEST_TRIPPED, status.state);
 	EXPECT_EQ(cause, status.trip.cause);
@@ -215,6 +220,7 @@ static pid_t start_owner(struct _test_data_trips *self, bool close_only)
 	if (!child) {
 		int fd = loop_open_control(0);
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (fd < 0 || loop_run(fd, self->draft))
 			_exit(1);
 		if (write(pipes[1], "s", 1) != 1)
@@ -698,7 +704,7 @@ TEST_F(trips, action_hold)
 		now = record_value(self->record, OUT_0);
 		EXPECT_EQ(moved || now != out ? at_most(out, 0, RAMP * DT) : LEVEL, now);
 		if (now != out && !moved)
-			moved = n;
+			moved = self->record->tick;
 		out = now;
 	}
 	EXPECT_LE(600, moved);
@@ -802,20 +808,76 @@ TEST_F(trips, arming_refused_over_budget)
 TEST_F(trips, arming_refused_with_an_unhealthy_interlock)
 {
 	struct hytest_arm arm = { .dry_ticks = 20 };
+	struct hytest_lock lock = { .interlock = 1 };
 
-	/* The first would trip before any tick, the second at tick 0. */
+	/* The first would trip before any tick, the others at tick 0. */
 	draft_lock(self->draft, HT_LOCK_RANGE, HT_ACTION_RAMP, self->level, 0.5, 10);
 	draft_lock(self->draft, HT_LOCK_RANGE, HT_ACTION_RAMP, self->level, -1, 2);
+	draft_lock(self->draft, HT_LOCK_RANGE, HT_ACTION_RAMP, self->level, LEVEL + 1, 10);
 	ASSERT_EQ(0, loop_load(self->fd, self->draft));
 	ASSERT_EQ(0, view_open(&self->view, self->fd));
 	EXPECT_EQ(EPERM, loop_ioctl(self->fd, HYTEST_IOC_ARM, &arm));
 	EXPECT_EQ(1, arm.interlock);
+	EXPECT_EQ(6, arm.unhealthy[0]);
+	EXPECT_EQ(0, arm.unhealthy[1] | arm.unhealthy[2] | arm.unhealthy[3]);
 	EXPECT_EQ(HYTEST_LOADED, view_status(&self->view).state);
 	EXPECT_EQ(EBUSY, loop_ioctl(self->fd, HYTEST_IOC_START, NULL));
-	/* What the interlock does not like can be mended. */
+	/* How it was, although the level is not computed now. */
+	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_GET_LOCK, &lock));
+	EXPECT_EQ(0, lock.healthy);
+	EXPECT_EQ(LEVEL, real_of(lock.value));
+	EXPECT_EQ(2, real_of(lock.limit));
+	lock.interlock = 0;
+	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_GET_LOCK, &lock));
+	EXPECT_EQ(1, lock.healthy);
+	/* What an interlock does not like can be mended. */
 	ASSERT_EQ(0, loop_change(self->fd, self->level_param, 1.5, 0, NULL));
-	EXPECT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_ARM, &arm));
-	EXPECT_EQ(HYTEST_ARMED, view_status(&self->view).state);
+	EXPECT_EQ(EPERM, loop_ioctl(self->fd, HYTEST_IOC_ARM, &arm));
+	EXPECT_EQ(2, arm.interlock);
+	EXPECT_EQ(4, arm.unhealthy[0]);
+	ASSERT_EQ(0, loop_change(self->fd, self->level_param, LEVEL + 1, 0, NULL));
+	EXPECT_EQ(EPERM, loop_ioctl(self->fd, HYTEST_IOC_ARM, &arm));
+	EXPECT_EQ(2, arm.unhealthy[0]);
+}
+
+/* Interlocks on the loop itself; no channel is bound. */
+TEST_F(trips, interlock_heartbeat)
+{
+	struct hytest_status status;
+
+	draft_lock(self->draft, HT_LOCK_HEARTBEAT, HT_ACTION_RAMP, HT_NO_SIGNAL, 0, 0.05);
+	ASSERT_EQ(0, loop_load(self->fd, self->draft));
+	ASSERT_EQ(0, loop_arm(self->fd, 0));
+	/* Nobody need call before START. */
+	sleep_ms(100);
+	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_START, NULL));
+	ASSERT_EQ(0, view_open(&self->view, self->fd));
+	self->record = view_room(&self->view);
+	check_trip(_metadata, self, self->fd, HT_CAUSE_INTERLOCK, 0);
+	status = view_status(&self->view);
+	EXPECT_EQ(0.05, real_of(status.trip.limit));
+	EXPECT_LT(0.05, real_of(status.trip.value));
+	if (time_is_exact())
+		EXPECT_GT(0.055, real_of(status.trip.value));
+}
+
+TEST_F(trips, interlock_step)
+{
+	struct hytest_status status;
+
+	/* No tick can be done in a nanosecond. */
+	draft_lock(self->draft, HT_LOCK_STEP, HT_ACTION_CUT, HT_NO_SIGNAL, 0, 1e-9);
+	ASSERT_EQ(0, loop_run(self->fd, self->draft));
+	ASSERT_EQ(0, view_open(&self->view, self->fd));
+	self->record = view_room(&self->view);
+	check_trip(_metadata, self, self->fd, HT_CAUSE_INTERLOCK, 0);
+	status = view_status(&self->view);
+	/* Known of the tick before. */
+	ASSERT_TRUE(view_record(&self->view, 1, self->record));
+	EXPECT_EQ(self->record->tick, status.trip.tick);
+	ASSERT_TRUE(view_record(&self->view, 0, self->record));
+	EXPECT_GE(1e-15, fabs(real_of(status.trip.value) -
+			      1e-9 * (self->record->lateness_ns + self->record->step_ns)));
 }
 
 static int outputs_moved(struct _test_data_trips *self, double *first, double *last)

@@ -27,18 +27,22 @@ TEST(layout)
 	EXPECT_EQ(8, offsetof(struct hytest_trip, tick));
 	EXPECT_EQ(24, offsetof(struct hytest_status, ring_offset));
 	EXPECT_EQ(88, offsetof(struct hytest_status, batch));
-	EXPECT_EQ(112, offsetof(struct hytest_status, trip));
-	EXPECT_EQ(152, offsetof(struct hytest_status, lateness));
-	EXPECT_EQ(152 + 2 * 1056, sizeof(struct hytest_status));
-	EXPECT_EQ(48, sizeof(struct hytest_record));
-	EXPECT_EQ(48, offsetof(struct hytest_record, value));
+	EXPECT_EQ(112, offsetof(struct hytest_status, lost_scans));
+	EXPECT_EQ(128, offsetof(struct hytest_status, bound_inputs));
+	EXPECT_EQ(136, offsetof(struct hytest_status, trip));
+	EXPECT_EQ(176, offsetof(struct hytest_status, lateness));
+	EXPECT_EQ(176 + 2 * 1056, sizeof(struct hytest_status));
+	EXPECT_EQ(48, offsetof(struct hytest_record, scan_age));
+	EXPECT_EQ(56, sizeof(struct hytest_record));
+	EXPECT_EQ(56, offsetof(struct hytest_record, value));
 	EXPECT_EQ(56, sizeof(struct hytest_event));
 	EXPECT_EQ(48, offsetof(struct hytest_event, dropped));
 	EXPECT_EQ(56, sizeof(struct hytest_info));
 	EXPECT_EQ(24, sizeof(struct hytest_refusal));
 	EXPECT_EQ(48, sizeof(struct hytest_load));
 	EXPECT_EQ(16, sizeof(struct hytest_image));
-	EXPECT_EQ(24, sizeof(struct hytest_arm));
+	EXPECT_EQ(64, sizeof(struct hytest_arm));
+	EXPECT_EQ(32, offsetof(struct hytest_arm, unhealthy));
 	EXPECT_EQ(16, sizeof(struct hytest_change));
 	EXPECT_EQ(48, sizeof(struct hytest_batch));
 	EXPECT_EQ(16, sizeof(struct hytest_params));
@@ -335,9 +339,6 @@ TEST_F(uapi, bad_arguments)
 	arm.dry_ticks = 100001;
 	EXPECT_EQ(EINVAL, loop_ioctl(self->fd, HYTEST_IOC_ARM, &arm));
 	arm.dry_ticks = 1;
-	arm.reserved = 1;
-	EXPECT_EQ(EINVAL, loop_ioctl(self->fd, HYTEST_IOC_ARM, &arm));
-	arm.reserved = 0;
 	arm.cpu = 4000;
 	EXPECT_EQ(ENODEV, loop_ioctl(self->fd, HYTEST_IOC_ARM, &arm));
 	arm.cpu = 0xffffffff;
@@ -363,7 +364,7 @@ TEST_F(uapi, unknown_requests)
 {
 	char room[4096] = "";
 
-	EXPECT_EQ(ENOTTY, loop_ioctl(self->fd, _IO('H', 0x04), room));
+	EXPECT_EQ(ENOTTY, loop_ioctl(self->fd, _IO('H', 0x05), room));
 	EXPECT_EQ(ENOTTY, loop_ioctl(self->fd, _IO('H', 0x12), room));
 	EXPECT_EQ(ENOTTY, loop_ioctl(self->fd, _IO('H', 0x2a), room));
 	EXPECT_EQ(ENOTTY, loop_ioctl(self->fd, _IO('H', 0xff), room));
@@ -651,8 +652,12 @@ TEST_F(uapi, batches_on_one_tick)
 					  at, &number));
 		late |= view_status(&self->view).tick >= at;
 		EXPECT_EQ(i, number);
-		EXPECT_EQ(EBUSY, loop_change(self->fd, self->a_param, 0, 0, NULL));
+		if (time_is_exact())
+			EXPECT_EQ(EBUSY, loop_change(self->fd, self->a_param, 0, 0, NULL));
 		ASSERT_TRUE(view_wait_tick(&self->view, at + 1));
+		/* Where it came too late it takes one tick more. */
+		if (late)
+			view_wait_tick(&self->view, view_status(&self->view).tick + 1);
 		EXPECT_EQ(i, view_status(&self->view).batch);
 	}
 	if (time_is_exact())
@@ -747,6 +752,9 @@ TEST_F(uapi, bad_images)
 	EXPECT_EQ(EINVAL, load_with(self, offsetof(struct ht_image_header, reserved), 1, true,
 				    &load));
 	EXPECT_EQ(HT_ERR_RESERVED, load.refusal.code);
+	EXPECT_EQ(EINVAL, load_with(self, offsetof(struct ht_image_header, kind), HT_IMAGE_KINDS,
+				    true, &load));
+	EXPECT_EQ(HT_ERR_TYPE, load.refusal.code);
 	EXPECT_EQ(EINVAL, loop_load_bytes(self->fd, image, size - 8, &load));
 	EXPECT_EQ(HT_ERR_SIZE, load.refusal.code);
 	EXPECT_EQ(EINVAL, loop_load_bytes(self->fd, image, 0, &load));
@@ -757,6 +765,24 @@ TEST_F(uapi, bad_images)
 	free(image);
 	/* A program that is no good leaves the one that was there. */
 	EXPECT_EQ(0, loop_arm(self->fd, 0));
+}
+
+/* What runs a rig is no program of a loop. */
+TEST_F(uapi, rig_image)
+{
+	struct draft *rig = draft_new_rig(PERIOD_NS);
+	struct hytest_load load;
+	size_t size;
+	ht_u32 signal = draft_signal(rig, "wire", 0);
+	void *image;
+
+	draft_dac(rig, signal, "dac");
+	draft_adc(rig, signal, "adc");
+	image = draft_image(rig, &size);
+	EXPECT_EQ(EINVAL, loop_load_bytes(self->fd, image, size, &load));
+	EXPECT_EQ(HT_ERR_KIND, load.refusal.code);
+	free(image);
+	draft_free(rig);
 }
 
 TEST_F(uapi, too_large)
@@ -914,6 +940,8 @@ TEST_F(uapi, soft_start_and_stop)
 	run(_metadata, self);
 	EXPECT_EQ(0, view_status(&self->view).safe);
 	ASSERT_TRUE(view_wait_tick(&self->view, 150));
+	if (time_is_exact())
+		EXPECT_LE(150, view_status(&self->view).head);
 	ASSERT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_STOP, NULL));
 	ASSERT_TRUE(view_wait_state(&self->view, HYTEST_LOADED));
 	status = view_status(&self->view);
@@ -923,7 +951,7 @@ TEST_F(uapi, soft_start_and_stop)
 		ASSERT_TRUE(view_record(&self->view, n, self->record));
 		now = record_value(self->record, 2);
 		EXPECT_GE(0.031, fabs(now - previous));
-		if (n == 99)
+		if (n == 99 && self->record->state == HYTEST_RUNNING)
 			EXPECT_EQ(1, now);
 		if (self->record->state == HYTEST_RUNNING && n < 100)
 			EXPECT_LT(previous, now);

@@ -17,10 +17,13 @@
 
 #include "../../kmod/core/fpenv.h"
 #include "../../kmod/core/loop.h"
+#include "../../kmod/core/rig.h"
 #include "../../user/experiment.h"
 #include "../../user/expression.h"
 #include "../../user/json.h"
+#include "../../user/libhytest.h"
 #include "../../user/param_names.h"
+#include "../../user/words.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -184,6 +187,9 @@ TEST(presets_are_safe)
 	EXPECT_EQ(1000000, h->deadline_ns);
 	EXPECT_EQ(1, h->deadline_ticks);
 	EXPECT_EQ(1, h->missed_ticks);
+	EXPECT_EQ(2, h->scan_ticks);
+	EXPECT_EQ(2, h->write_ticks);
+	EXPECT_EQ(HT_IMAGE_LOOP, h->kind);
 	EXPECT_EQ(1000, h->soft_start_ticks);
 	EXPECT_EQ(1000, h->soft_stop_ticks);
 	EXPECT_EQ(1000, h->post_trip_ticks);
@@ -194,8 +200,332 @@ TEST(presets_are_safe)
 	hytest_experiment_free(e);
 }
 
+/* Everything that meets the world, and rigs to meet. */
+static const char bound[] =
+	"volts = 0.5;\n"
+	"loop = { rate = 1000.0; scan_ticks = 5; write_ticks = 7; };\n"
+	"inputs = (\n"
+	"	{ signal = \"F\"; unit = \"N\"; device = \"frame\"; channel = \"force\"; gain = \"4 * volts\";\n"
+	"	  offset = -3.0; sign = -1; poll = true; },\n"
+	"	{ signal = \"x\"; channel = \"position\"; },\n"
+	"	{ signal = \"door\"; gpio = \"gpio-mockup-A\"; line = 3; },\n"
+	"	{ signal = \"button\"; gpio = \"\"; line = \"estop\"; gain = -1.0; offset = 1; },\n"
+	"	{ signal = \"nothing\"; initial = 7.0; },\n"
+	"	{ signal = \"ya\"; device = \"frame\"; channel = \"voltage1\"; } );\n"
+	"blocks = ( { name = \"m\"; type = \"matrix\"; in = [\"F\"]; out = [\"y\", \"z\"]; A = [1.0, 2.0]; } );\n"
+	"outputs = (\n"
+	"	{ signal = \"y\"; min = -1.0; max = 1.0; ramp = 1.0; device = \"frame\"; channel = \"command\";\n"
+	"	  gain = 0.25; offset = 0.125; sign = -1; },\n"
+	"	{ signal = \"z\"; min = -1.0; max = 1.0; ramp = 1.0; } );\n"
+	"interlocks = (\n"
+	"	{ name = \"guard\"; kind = \"enable\"; signal = \"door\"; latch = false; },\n"
+	"	{ name = \"stop\"; kind = \"estop\"; signal = \"button\"; low = 0.75; },\n"
+	"	{ name = \"gentle\"; kind = \"estop\"; signal = \"button\"; action = \"hold\"; latch = true; },\n"
+	"	{ name = \"stale\"; kind = \"scan\"; high = 3; delay = 4; action = \"cut\"; },\n"
+	"	{ name = \"gone\"; kind = \"lost\"; high = 10; },\n"
+	"	{ name = \"unwritten\"; kind = \"write\"; high = 0; },\n"
+	"	{ name = \"slow\"; kind = \"step\"; high = 0.0005; },\n"
+	"	{ name = \"skipped\"; kind = \"missed\"; high = 2; },\n"
+	"	{ name = \"silent\"; kind = \"heartbeat\"; high = 0.5; } );\n"
+	"rigs = (\n"
+	"	{ name = \"frame\"; rate = 4000.0; held = true;\n"
+	"	  dac = ( { channel = \"command\"; signal = \"y\"; unit = \"m\"; initial = 0.25; gain = 2.0; offset = 1.0;\n"
+	"		    sign = -1; bits = 12; range = 5.5; } );\n"
+	"	  adc = ( { channel = \"force\"; signal = \"F\"; gain = \"volts\"; bits = 24; range = 2.5; noise = 1e-3; },\n"
+	"		  { channel = \"position\"; signal = \"y\"; } );\n"
+	"	  blocks = ( { name = \"m\"; type = \"matrix\"; in = [\"y\"]; out = [\"F\"]; units = [\"N\"]; A = [\"volts\"]; } ); },\n"
+	"	{ name = \"wire\"; rate = 1e5; dac = ( { channel = \"in\"; signal = \"s\"; } ); } );\n";
+
+TEST(bindings_of_the_image)
+{
+	struct hytest_message message;
+	struct hytest_experiment *e = parse(bound, &message);
+	const struct ht_image_input *in;
+	const struct ht_image_output *out;
+	struct ht_image image;
+
+	ASSERT_NE(NULL, e)
+		TH_LOG("%s", message.text);
+	ht_image_open(&image, hytest_experiment_image(e, NULL));
+	EXPECT_EQ(HT_IMAGE_LOOP, image.header->kind);
+	EXPECT_EQ(0, image.header->flags);
+	EXPECT_EQ(5, image.header->scan_ticks);
+	EXPECT_EQ(7, image.header->write_ticks);
+	ASSERT_EQ(6, image.header->n_inputs);
+	in = image.inputs;
+	EXPECT_EQ(HT_CHANNEL_IIO, in[0].channel.kind);
+	EXPECT_EQ(HT_INPUT_POLL, in[0].flags);
+	EXPECT_STREQ("frame", in[0].channel.device);
+	EXPECT_STREQ("force", in[0].channel.name);
+	EXPECT_EQ(-2.0, in[0].channel.gain);
+	EXPECT_EQ(-3.0, in[0].channel.offset);
+	EXPECT_EQ(0, in[0].channel.bits);
+	EXPECT_EQ(0, in[0].channel.range_mv);
+	EXPECT_EQ(HT_CHANNEL_IIO, in[1].channel.kind);
+	EXPECT_EQ(0, in[1].flags);
+	EXPECT_STREQ("", in[1].channel.device);
+	EXPECT_STREQ("position", in[1].channel.name);
+	EXPECT_EQ(1.0, in[1].channel.gain);
+	EXPECT_EQ(0.0, in[1].channel.offset);
+	EXPECT_EQ(HT_CHANNEL_GPIO, in[2].channel.kind);
+	EXPECT_STREQ("gpio-mockup-A", in[2].channel.device);
+	EXPECT_STREQ("3", in[2].channel.name);
+	EXPECT_EQ(1.0, in[2].channel.gain);
+	EXPECT_EQ(HT_CHANNEL_GPIO, in[3].channel.kind);
+	EXPECT_STREQ("", in[3].channel.device);
+	EXPECT_STREQ("estop", in[3].channel.name);
+	EXPECT_EQ(-1.0, in[3].channel.gain);
+	EXPECT_EQ(1.0, in[3].channel.offset);
+	EXPECT_EQ(HT_CHANNEL_NONE, in[4].channel.kind);
+	EXPECT_EQ(0.0, in[4].channel.gain);
+	EXPECT_STREQ("voltage1", in[5].channel.name);
+	ASSERT_EQ(2, image.header->n_outputs);
+	out = image.outputs;
+	EXPECT_EQ(HT_CHANNEL_IIO, out[0].channel.kind);
+	EXPECT_STREQ("frame", out[0].channel.device);
+	EXPECT_STREQ("command", out[0].channel.name);
+	EXPECT_EQ(-0.25, out[0].channel.gain);
+	EXPECT_EQ(0.125, out[0].channel.offset);
+	EXPECT_EQ(HT_CHANNEL_NONE, out[1].channel.kind);
+	hytest_experiment_free(e);
+}
+
+TEST(interlocks_of_every_kind)
+{
+	static const struct {
+		ht_u32 kind, action, signal, delay, flags;
+		double low, high;
+	} wanted[] = {
+		{ HT_LOCK_ENABLE, HT_ACTION_RAMP, 2, 0, 0, 0.5, 0 },
+		{ HT_LOCK_ESTOP, HT_ACTION_CUT, 3, 0, HT_LOCK_LATCH, 0.75, 0 },
+		{ HT_LOCK_ESTOP, HT_ACTION_HOLD, 3, 0, HT_LOCK_LATCH, 0.5, 0 },
+		{ HT_LOCK_SCAN, HT_ACTION_CUT, HT_NO_SIGNAL, 4, HT_LOCK_LATCH, 0, 3 },
+		{ HT_LOCK_LOST, HT_ACTION_RAMP, HT_NO_SIGNAL, 0, HT_LOCK_LATCH, 0, 10 },
+		{ HT_LOCK_WRITE, HT_ACTION_RAMP, HT_NO_SIGNAL, 0, HT_LOCK_LATCH, 0, 0 },
+		{ HT_LOCK_STEP, HT_ACTION_RAMP, HT_NO_SIGNAL, 0, HT_LOCK_LATCH, 0, 0.0005 },
+		{ HT_LOCK_MISSED, HT_ACTION_RAMP, HT_NO_SIGNAL, 0, HT_LOCK_LATCH, 0, 2 },
+		{ HT_LOCK_HEARTBEAT, HT_ACTION_RAMP, HT_NO_SIGNAL, 0, HT_LOCK_LATCH, 0, 0.5 },
+	};
+	struct hytest_message message;
+	struct hytest_experiment *e = parse(bound, &message);
+	struct ht_image image;
+	size_t i;
+
+	ASSERT_NE(NULL, e)
+		TH_LOG("%s", message.text);
+	ht_image_open(&image, hytest_experiment_image(e, NULL));
+	ASSERT_EQ(COUNT(wanted), image.header->n_interlocks);
+	for (i = 0; i < COUNT(wanted); i++) {
+		const struct ht_image_interlock *l = &image.interlocks[i];
+
+		EXPECT_EQ(wanted[i].kind, l->kind)
+			TH_LOG("%s", l->name);
+		EXPECT_EQ(wanted[i].action, l->action)
+			TH_LOG("%s", l->name);
+		EXPECT_EQ(wanted[i].signal, l->signal)
+			TH_LOG("%s", l->name);
+		EXPECT_EQ(HT_NO_SIGNAL, l->other);
+		EXPECT_EQ(wanted[i].delay, l->delay_ticks);
+		EXPECT_EQ(wanted[i].flags, l->flags)
+			TH_LOG("%s", l->name);
+		EXPECT_EQ(wanted[i].low, l->low)
+			TH_LOG("%s", l->name);
+		EXPECT_EQ(wanted[i].high, l->high)
+			TH_LOG("%s", l->name);
+	}
+	hytest_experiment_free(e);
+}
+
+TEST(rigs_are_programs_of_their_own)
+{
+	struct hytest_message message;
+	struct hytest_experiment *e = parse(bound, &message);
+	const struct hytest_rig_program *rigs;
+	const struct ht_image_channel *c;
+	struct ht_image image;
+	struct ht_error error;
+
+	ASSERT_NE(NULL, e)
+		TH_LOG("%s", message.text);
+	ASSERT_EQ(2, hytest_experiment_rigs(e, &rigs));
+	EXPECT_STREQ("frame", rigs[0].name);
+	EXPECT_STREQ("wire", rigs[1].name);
+	ASSERT_EQ(HT_OK, ht_image_check(rigs[0].image, rigs[0].size, &error));
+	ht_image_open(&image, rigs[0].image);
+	EXPECT_EQ(HT_IMAGE_RIG, image.header->kind);
+	EXPECT_EQ(HT_IMAGE_HELD, image.header->flags);
+	EXPECT_EQ(250000, image.header->period_ns);
+	EXPECT_EQ(0, image.header->text_size);
+	EXPECT_EQ(2, image.header->n_signals);
+	ASSERT_EQ(1, image.header->n_inputs);
+	ASSERT_EQ(2, image.header->n_outputs);
+	EXPECT_EQ(1, image.header->n_blocks);
+	/* Its y and F are not those of the loop. */
+	EXPECT_STREQ("y", image.signals[0].name);
+	EXPECT_STREQ("m", image.signals[0].unit);
+	EXPECT_EQ(0.25, image.signals[0].initial);
+	EXPECT_STREQ("F", image.signals[1].name);
+	EXPECT_EQ(0.5, image.params[0]);
+	EXPECT_EQ(0, image.inputs[0].signal);
+	c = &image.inputs[0].channel;
+	EXPECT_EQ(HT_CHANNEL_IIO, c->kind);
+	EXPECT_STREQ("command", c->name);
+	EXPECT_STREQ("", c->device);
+	EXPECT_EQ(-2.0, c->gain);
+	EXPECT_EQ(1.0, c->offset);
+	EXPECT_EQ(12, c->bits);
+	EXPECT_EQ(5500, c->range_mv);
+	EXPECT_EQ(1, image.outputs[0].signal);
+	c = &image.outputs[0].channel;
+	EXPECT_STREQ("force", c->name);
+	EXPECT_EQ(0.5, c->gain);
+	EXPECT_EQ(24, c->bits);
+	EXPECT_EQ(2500, c->range_mv);
+	EXPECT_EQ(1e-3, c->noise);
+	EXPECT_EQ(0, image.outputs[1].signal);
+	c = &image.outputs[1].channel;
+	EXPECT_EQ(1.0, c->gain);
+	EXPECT_EQ(16, c->bits);
+	EXPECT_EQ(10000, c->range_mv);
+	EXPECT_EQ(0.0, c->noise);
+	ht_image_open(&image, rigs[1].image);
+	EXPECT_EQ(0, image.header->flags);
+	EXPECT_EQ(10000, image.header->period_ns);
+	hytest_experiment_free(e);
+}
+
+TEST(file_of_rigs_only)
+{
+	struct hytest_message message;
+	struct hytest_experiment *e;
+	const struct hytest_rig_program *rigs;
+	const struct hytest_scheduled *scheduled;
+	size_t size = 1;
+
+	e = parse("title = \"a wire\"; v = 2.0; rigs = ( { name = \"wire\"; rate = 1000.0;"
+		  "dac = ( { channel = \"in\"; signal = \"s\"; gain = \"v\"; } );"
+		  "adc = ( { channel = \"out\"; signal = \"s\"; } ); } );", &message);
+	ASSERT_NE(NULL, e)
+		TH_LOG("%s", message.text);
+	EXPECT_EQ(NULL, hytest_experiment_image(e, &size));
+	EXPECT_EQ(0, size);
+	EXPECT_EQ(1, hytest_experiment_rigs(e, &rigs));
+	EXPECT_EQ(0, hytest_experiment_schedule(e, &scheduled));
+	EXPECT_STREQ("a wire", hytest_experiment_title(e));
+	EXPECT_EQ(-1, hytest_experiment_cpu(e));
+	hytest_experiment_free(e);
+	e = parse(good, &message);
+	ASSERT_NE(NULL, e);
+	EXPECT_EQ(0, hytest_experiment_rigs(e, &rigs));
+	hytest_experiment_free(e);
+}
+
+TEST(overrides_reach_rigs_and_bindings)
+{
+	static const char *const sets[] = {
+		"volts=0.25", "rigs.[0].blocks.m.A=[3.0]", "rigs.frame.dac.y.bits=10",
+		"rigs.wire.rate=500", "inputs.F.sign=1", "outputs.y.channel=voltage0",
+		"interlocks.guard.latch=true",
+	};
+	struct hytest_message message;
+	struct hytest_experiment *e;
+	const struct hytest_rig_program *rigs;
+	struct ht_image image;
+
+	e = hytest_experiment_parse(bound, "bad.cfg", sets, COUNT(sets), &message);
+	ASSERT_NE(NULL, e)
+		TH_LOG("%s", message.text);
+	ht_image_open(&image, hytest_experiment_image(e, NULL));
+	EXPECT_EQ(1.0, image.inputs[0].channel.gain);
+	EXPECT_STREQ("voltage0", image.outputs[0].channel.name);
+	EXPECT_EQ(HT_LOCK_LATCH, image.interlocks[0].flags);
+	ASSERT_EQ(2, hytest_experiment_rigs(e, &rigs));
+	ht_image_open(&image, rigs[0].image);
+	EXPECT_EQ(0.25, image.outputs[0].channel.gain);
+	EXPECT_EQ(3.0, image.params[0]);
+	EXPECT_EQ(10, image.inputs[0].channel.bits);
+	ht_image_open(&image, rigs[1].image);
+	EXPECT_EQ(2000000, image.header->period_ns);
+	hytest_experiment_free(e);
+}
+
+TEST(words_name_the_channel)
+{
+	static const struct {
+		ht_u32 problem, channel, error;
+		const char *text;
+	} binds[] = {
+		{ HYTEST_BIND_NO_DEVICE, 0, 0, "input F (device frame, channel force): there is no IIO device \"frame\"; hytest devices lists them, hytest rig FILE makes the simulated ones" },
+		{ HYTEST_BIND_NO_DEVICE, 1, 0, "input x (channel position of the device tree): the device tree has no \"position\" in io-channel-names for this loop" },
+		{ HYTEST_BIND_NO_DEVICE, 2, 0, "input door (GPIO chip gpio-mockup-A, line 3): there is no GPIO chip \"gpio-mockup-A\"; gpiodetect lists them" },
+		{ HYTEST_BIND_NO_DEVICE, 3, 0, "input button (GPIO line estop of the device tree): the device tree has no estop-gpios for this loop" },
+		{ HYTEST_BIND_NO_CHANNEL, 6, 0, "output y (device frame, channel command): device \"frame\" has no output channel \"command\"; hytest devices lists its channels" },
+		{ HYTEST_BIND_NO_VALUE, 6, 0, "the channel cannot be written" },
+		{ HYTEST_BIND_NO_VALUE, 0, 0, "the channel can neither be scanned nor read" },
+		{ HYTEST_BIND_REFUSED, 0, EBUSY, "its driver refused: Device or resource busy" },
+		{ HYTEST_BIND_TAKEN, 6, 0, "another loop, or another output, drives this channel" },
+		{ 99, 8, 0, "channel 8 cannot be bound" },
+	};
+	static const struct {
+		ht_u32 cause, index;
+		double value, limit;
+		const char *text;
+	} trips[] = {
+		{ HT_CAUSE_SCAN, 0, 5, 5, ", input F (device frame, channel force) at tick 42: 5 ticks, limit 5 ticks" },
+		{ HT_CAUSE_WRITE, 0, 7, 7, ", output y (device frame, channel command) at tick 42: 7 ticks, limit 7 ticks" },
+		{ HT_CAUSE_DEVICE, 6, 0, 0, ", output y (device frame, channel command) at tick 42" },
+		{ HT_CAUSE_DEVICE, 2, 0, 0, ", input door (GPIO chip gpio-mockup-A, line 3) at tick 42" },
+		{ HT_CAUSE_INTERLOCK, 1, 0, 0.75, "interlock 'stop' at tick 42: e-stop line button = 0, limit 0.75" },
+		{ HT_CAUSE_INTERLOCK, 3, 4, 3, "interlock 'stale' at tick 42: age of the newest scan = 4 ticks, limit 3 ticks" },
+		{ HT_CAUSE_INTERLOCK, 8, 0.6, 0.5, "interlock 'silent' at tick 42: time without a heartbeat = 0.6 s, limit 0.5 s" },
+	};
+	struct hytest_message message;
+	struct hytest_experiment *e = parse(bound, &message);
+	const void *image;
+	char text[512];
+	size_t i;
+
+	ASSERT_NE(NULL, e);
+	image = hytest_experiment_image(e, NULL);
+	for (i = 0; i < COUNT(binds); i++) {
+		hytest_bind_text(image, binds[i].problem, binds[i].channel, binds[i].error, text,
+				 sizeof(text));
+		EXPECT_NE(NULL, strstr(text, binds[i].text))
+			TH_LOG("said:   %s\nwanted: %s", text, binds[i].text);
+	}
+	for (i = 0; i < COUNT(trips); i++) {
+		const struct hytest_trip trip = {
+			.cause = trips[i].cause, .index = trips[i].index, .tick = 42,
+			.value = ht_bits(trips[i].value), .limit = ht_bits(trips[i].limit),
+		};
+
+		hytest_trip_text(image, &trip, text, sizeof(text));
+		EXPECT_NE(NULL, strstr(text, trips[i].text))
+			TH_LOG("said:   %s\nwanted: %s", text, trips[i].text);
+	}
+	hytest_lock_text(image, 6, ht_bits(0.001), ht_bits(0.0005), text, sizeof(text));
+	EXPECT_STREQ("'slow': time of a tick = 0.001 s, limit 0.0005 s", text);
+	for (i = 0; i < HT_LOCK_KINDS; i++)
+		EXPECT_STRNE("unknown", hytest_lock_kind_text(i));
+	for (i = 0; i < HT_CAUSES; i++)
+		EXPECT_STRNE("unknown", hytest_cause_text(i));
+	hytest_refusal_text(image, ((const struct ht_image_header *)image)->size,
+			    &(struct hytest_refusal){ .code = HT_ERR_CHANNEL,
+						      .where = HT_AT_OUTPUT, .index = 1 },
+			    text, sizeof(text));
+	EXPECT_EQ(0, strncmp(text, "output 'z': ", 12))
+		TH_LOG("%s", text);
+	EXPECT_STREQ("bound", hytest_event_text(HYTEST_EVENT_BOUND));
+	EXPECT_STREQ("unbound", hytest_event_text(HYTEST_EVENT_UNBOUND));
+	hytest_experiment_free(e);
+}
+
 /* The lines before the faulty ones, so that these begin on line 3. */
 #define LOOP "title = \"bad\";\nloop = { rate = 1000.0; };\n"
+#define LIMITS "min = -1.0; max = 1.0; ramp = 1.0;"
+#define RIG(parts) "rigs = ( { name = \"r\"; rate = 1000.0; " parts " } );"
+#define CONVERTERS "dac = ( { channel = \"command\"; signal = \"s\"; } );" \
+	"adc = ( { channel = \"force\"; signal = \"s\"; }, { channel = \"angle\"; signal = \"s\"; } );"
 #define PUSH "{ name = \"push\"; type = \"fourier\"; out = [\"f\"]; omega = 1.0; }"
 
 static const struct {
@@ -288,7 +618,7 @@ static const struct {
 	{ LOOP "blocks = ( " PUSH ", { name = \"a\"; type = \"delay\"; in = [\"f\"]; out = [\"g\"]; } );", "bad.cfg:3: blocks.a needs capacity" },
 	{ LOOP "blocks = ( " PUSH ", { name = \"a\"; type = \"delay\"; in = [\"f\"]; out = [\"g\"]; capacity = 5;\ndelay = 0.1; } );", "bad.cfg:4: delay of block a: a value is outside its range (at most capacity ticks)" },
 	{ LOOP "blocks = ( " PUSH ", { name = \"s\"; type = \"structure\"; in = [\"f\"]; out = [\"g\"];\nM = 0.0; } );", "bad.cfg:4: M of block s: a matrix is singular (mass matrix, row by row); no row may be zero" },
-	{ LOOP "blocks = ( " PUSH ", { name = \"s\"; type = \"structure\"; in = [\"f\"]; out = [\"g\"]; M = 1.0;\nK = 5e6; scheme = \"central_difference\"; } );", "bad.cfg:4: K of block s: the integration is unstable at this period (stiffness matrix); a higher loop.rate" },
+	{ LOOP "blocks = ( " PUSH ", { name = \"s\"; type = \"structure\"; in = [\"f\"]; out = [\"g\"]; M = 1.0;\nK = 5e6; scheme = \"central_difference\"; } );", "bad.cfg:4: K of block s: the integration is unstable at this period (stiffness matrix); a higher rate" },
 	{ LOOP "blocks = ( { name = \"t\"; type = \"table\"; out = [\"g\"]; interval = 0.1;\nfile = \"not-there.txt\"; } );", "bad.cfg:4: not-there.txt cannot be read: No such file or directory" },
 	{ LOOP "blocks = ( { name = \"t\"; type = \"table\"; out = [\"g\"]; interval = 0.1; samples = [1.0];\ncolumns = [1]; } );", "bad.cfg:4: columns needs file = \"...\"" },
 	{ LOOP "blocks = ( { name = \"t\"; type = \"table\"; out = [\"g\"]; interval = 0.1; } );", "bad.cfg:3: block t needs samples" },
@@ -298,7 +628,7 @@ static const struct {
 	  "bad.cfg:4: algebraic loop a -> y -> b -> z -> c -> x -> a; put a block of type unit_delay between two of them, for instance behind x" },
 
 	/* interlocks */
-	{ LOOP "blocks = ( " PUSH " );\ninterlocks = ( { name = \"i\"; kind = \"rnge\"; signal = \"f\"; } );", "bad.cfg:4: interlocks.i.kind is \"rnge\"; it must be one of range rate difference rms; did you mean range?" },
+	{ LOOP "blocks = ( " PUSH " );\ninterlocks = ( { name = \"i\"; kind = \"rnge\"; signal = \"f\"; } );", "bad.cfg:4: interlocks.i.kind is \"rnge\"; it must be one of range rate difference rms enable estop scan lost write step missed heartbeat; did you mean range?" },
 	{ LOOP "blocks = ( " PUSH " );\ninterlocks = ( { name = \"i\"; kind = \"range\"; signal = \"f\"; } );", "bad.cfg:4: interlock i needs low, high or both" },
 	{ LOOP "blocks = ( " PUSH " );\ninterlocks = ( { name = \"i\"; kind = \"range\"; signal = \"f\";\nlow = 2.0; high = 1.0; } );", "bad.cfg:5: interlock i has low 2 above high 1" },
 	{ LOOP "blocks = ( " PUSH " );\ninterlocks = ( { name = \"i\"; kind = \"rate\"; signal = \"f\";\nlow = 2.0; high = 1.0; } );", "bad.cfg:5: interlocks.i has no setting \"low\"" },
@@ -307,6 +637,69 @@ static const struct {
 	{ LOOP "blocks = ( " PUSH " );\ninterlocks = ( { name = \"i\"; kind = \"difference\"; signal = \"f\"; high = 1.0; } );", "bad.cfg:4: interlocks.i needs other = \"...\"" },
 	{ LOOP "blocks = ( " PUSH " );\ninputs = ( { signal = \"x\"; unit = \"m\"; } );\ninterlocks = ( { name = \"i\"; kind = \"difference\"; signal = \"x\";\nother = \"f\"; high = 1.0; } );", "bad.cfg:6: interlock i compares x [m] with f []; their units must be the same" },
 	{ LOOP "blocks = ( " PUSH " );\ninterlocks = ( { name = \"i\"; kind = \"rate\"; signal = \"f\"; high = 1.0;\naction = \"stop\"; } );", "bad.cfg:5: interlocks.i.action is \"stop\"; it must be one of ramp hold cut" },
+	{ LOOP "inputs = ( { signal = \"f\"; } );\ninterlocks = ( { name = \"i\"; kind = \"enable\"; signal = \"f\";\nhigh = 1.0; } );", "bad.cfg:5: interlocks.i has no setting \"high\"" },
+	{ LOOP "inputs = ( { signal = \"f\"; } );\ninterlocks = ( { name = \"i\"; kind = \"estop\"; } );", "bad.cfg:4: interlocks.i needs signal = \"...\"" },
+	{ LOOP "inputs = ( { signal = \"f\"; } );\ninterlocks = ( { name = \"i\"; kind = \"estop\"; signal = \"f\";\nlatch = 1; } );", "bad.cfg:5: interlocks.i.latch must be true or false" },
+	{ LOOP "inputs = ( { signal = \"f\"; } );\ninterlocks = ( { name = \"i\"; kind = \"scan\"; signal = \"f\"; high = 1; } );", "bad.cfg:4: interlocks.i has no setting \"signal\"" },
+	{ LOOP "interlocks = ( { name = \"i\"; kind = \"scan\"; } );", "bad.cfg:3: interlocks.i needs high (ticks)" },
+	{ LOOP "interlocks = ( { name = \"i\"; kind = \"lost\"; high = 0.5; } );", "bad.cfg:3: interlocks.i.high is 0.5; it must be an integer from 0 to 1e+09 scans" },
+	{ LOOP "interlocks = ( { name = \"i\"; kind = \"write\"; high = -1; } );", "bad.cfg:3: interlocks.i.high is -1; it must be an integer from 0 to 1e+09 ticks" },
+	{ LOOP "interlocks = ( { name = \"i\"; kind = \"missed\"; high = 1.5; } );", "bad.cfg:3: interlocks.i.high is 1.5; it must be an integer" },
+	{ LOOP "interlocks = ( { name = \"i\"; kind = \"step\"; high = 4000.0; } );", "bad.cfg:3: interlocks.i.high is 4000; it must be a number from 0 to 3600 s" },
+	{ "loop = { rate = 1000.0; heartbeat = 0.0; };\ninterlocks = ( { name = \"i\"; kind = \"heartbeat\"; high = 0.1; } );", "bad.cfg:2: interlock i watches the heartbeat, but loop.heartbeat is 0 (none); give it a time" },
+
+	/* where signals meet the world */
+	{ "loop = { rate = 1000.0;\nscan_ticks = 0; };", "bad.cfg:2: loop.scan_ticks is 0; it must be an integer from 1 to 1000" },
+	{ "loop = { rate = 1000.0;\nwrite_ticks = 1001; };", "bad.cfg:2: loop.write_ticks is 1001; it must be an integer from 1 to 1000" },
+	{ LOOP "inputs = ( { signal = \"F\";\ndevize = \"a\"; } );", "bad.cfg:4: inputs.F has no setting \"devize\"; did you mean device?" },
+	{ LOOP "inputs = ( { signal = \"F\";\ndevice = \"a\"; } );", "bad.cfg:4: inputs.F has device, but is bound to nothing; it needs channel = \"...\"" },
+	{ LOOP "inputs = ( { signal = \"F\";\ngain = 2.0; } );", "bad.cfg:4: inputs.F has gain, but is bound to nothing" },
+	{ LOOP "inputs = ( { signal = \"F\";\npoll = true; } );", "bad.cfg:4: inputs.F has poll, but is bound to nothing" },
+	{ LOOP "inputs = ( { signal = \"F\"; channel = \"a\";\npoll = 1; } );", "bad.cfg:4: inputs.F.poll must be true or false" },
+	{ LOOP "inputs = ( { signal = \"F\"; channel = \"a\";\nline = 1; } );", "bad.cfg:4: inputs.F has line, which needs gpio" },
+	{ LOOP "inputs = ( { signal = \"F\"; channel = \"a\";\ngain = 0.0; } );", "bad.cfg:4: inputs.F.gain is 0; it must not be zero" },
+	{ LOOP "inputs = ( { signal = \"F\"; channel = \"a\";\nsign = 0; } );", "bad.cfg:4: inputs.F.sign is 0; it must be 1 or -1" },
+	{ LOOP "inputs = ( { signal = \"F\"; channel = \"a\";\nsign = 2; } );", "bad.cfg:4: inputs.F.sign is 2; it must be an integer from -1 to 1" },
+	{ LOOP "inputs = ( { signal = \"F\";\nchannel = \"\"; } );", "bad.cfg:4: inputs.F.channel is \"\"; it must have 1 to 31 printable letters" },
+	{ LOOP "inputs = ( { signal = \"F\"; channel = \"a\";\ndevice = \"\"; } );", "bad.cfg:4: inputs.F.device is \"\"; it must have 1 to 63 printable letters" },
+	{ LOOP "inputs = ( { signal = \"F\"; gpio = \"a\"; line = 1;\ndevice = \"b\"; } );", "bad.cfg:4: inputs.F has device, which a GPIO line does not have; remove it, or gpio" },
+	{ LOOP "inputs = ( { signal = \"F\"; gpio = \"a\"; line = 1;\npoll = true; } );", "bad.cfg:4: inputs.F has poll, which a GPIO line does not have" },
+	{ LOOP "inputs = ( { signal = \"F\"; gpio = \"a\"; } );", "bad.cfg:3: inputs.F needs line" },
+	{ LOOP "inputs = ( { signal = \"F\"; gpio = \"a\";\nline = -1; } );", "bad.cfg:4: inputs.F.line is -1; it must be an integer from 0 to 4095" },
+	{ LOOP "inputs = ( { signal = \"F\"; gpio = \"\";\nline = 5; } );", "bad.cfg:4: inputs.F.line must be a string in quotes" },
+	{ LOOP "blocks = ( " PUSH " );\noutputs = ( { signal = \"f\"; min = 0.0; max = 1.0; ramp = 1.0;\ngpio = \"a\"; } );", "bad.cfg:5: outputs.f has no setting \"gpio\"" },
+	{ LOOP "blocks = ( " PUSH " );\noutputs = ( { signal = \"f\"; min = 0.0; max = 1.0; ramp = 1.0;\nsign = -1; } );", "bad.cfg:5: outputs.f has sign, but is bound to nothing" },
+	{ LOOP "blocks = ( { name = \"n\"; type = \"noise\"; sigma = 1.0; out = [\"a\", \"b\"]; } );\noutputs = ( { signal = \"a\"; " LIMITS " device = \"d\"; channel = \"c\"; },\n{ signal = \"b\"; " LIMITS " device = \"d\"; channel = \"c\"; } );", "bad.cfg:5: output b: the channel c is driven by output a already (line 4)" },
+
+	/* rigs */
+	{ LOOP "rigs = ( { rate = 1000.0; } );", "bad.cfg:3: rigs[0] needs name = \"...\"" },
+	{ LOOP "rigs = ( { name = \"r\"; } );", "bad.cfg:3: rigs.r needs rate (Hz)" },
+	{ LOOP "rigs = ( { name = \"r\"; rate = 1000.0;\nadk = ( ); } );", "bad.cfg:4: rigs.r has no setting \"adk\"; did you mean adc?" },
+	{ LOOP "rigs = ( { name = \"r\"; rate = 1e6; } );", "bad.cfg:3: rigs.r.rate is 1000000; it must be a number from 1 to 100000 Hz" },
+	{ LOOP "rigs = ( { name = \"r\"; rate = 1000.0;\nheld = \"yes\"; } );", "bad.cfg:4: rigs.r.held must be true or false" },
+	{ LOOP "rigs = ( { name = \"r\"; rate = 1000.0; } );", "bad.cfg:3: a rig needs channels" },
+	{ LOOP "rigs = 5;", "bad.cfg:3: rigs must be a list of groups" },
+	{ "rigs = 5;", "bad.cfg:1: rigs must be a list of groups" },
+	{ "rigs = ( );", "bad.cfg: the group \"loop\" is missing" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; } );") "blocks = ( );", "bad.cfg: the group \"loop\" is missing" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; },\n{ channel = \"b\"; signal = \"s\"; } );"), "bad.cfg:2: the signal s is a dac channel already (line 1); a signal has one writer" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; } );\nadc = ( { channel = \"a\"; signal = \"s\"; } );"), "bad.cfg:2: a second channel of this rig is called a; choose another name" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; } );\nadc = ( { channel = \"b\"; signal = \"t\"; } );"), "bad.cfg:2: no dac channel and no block writes a signal \"t\"" },
+	{ RIG("dac = ( { channel = \"a b\"; signal = \"s\"; } );"), "bad.cfg:1: \"a b\" is no name" },
+	{ RIG("dac = ( { signal = \"s\"; } );"), "bad.cfg:1: rigs.r.dac.s needs channel = \"...\"" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; bits = 33; } );"), "bad.cfg:1: rigs.r.dac.s.bits is 33; it must be an integer from 2 to 32" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; range = 0.0; } );"), "bad.cfg:1: rigs.r.dac.s.range is 0; it must be a number from 0.001 to 1000 V" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; range = 0.0015; } );"), "bad.cfg:1: rigs.r.dac.s.range is 0.0015 V; it must be a whole number of mV" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; noise = 0.1; } );"), "bad.cfg:1: rigs.r.dac.s has no setting \"noise\"" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; } ); adc = ( { channel = \"b\"; signal = \"s\"; noise = -0.1; } );"), "bad.cfg:1: rigs.r.adc.s.noise is -0.1; it must be a number from 0 to 1000 V" },
+	{ RIG("dac = ( { channel = \"a\"; signal = \"s\"; } ); blocks = ( {\nname = \"b\"; type = \"structure\"; in = [\"s\"]; out = [\"x\"]; M = 1.0; K = 5e6; scheme = \"central_difference\"; } );"), "bad.cfg:2: K of block b: the integration is unstable at this period (stiffness matrix); a higher rate" },
+	{ "rigs = ( { name = \"r\"; rate = 1.0; dac = ( { channel = \"a\"; signal = \"s\"; } ); },\n{ name = \"r\"; rate = 1.0; dac = ( { channel = \"a\"; signal = \"s\"; } ); } );", "bad.cfg:2: a second rig is called r; choose another name" },
+	{ LOOP RIG(CONVERTERS) "inputs = ( { signal = \"F\"; device = \"r\";\nchannel = \"forse\"; } );", "bad.cfg:4: the rig r has no adc channel \"forse\"; it has force angle; did you mean force?" },
+	{ LOOP RIG(CONVERTERS) "inputs = ( { signal = \"F\"; device = \"r\"; channel = \"voltage2\"; } );", "bad.cfg:3: the rig r has no adc channel \"voltage2\"; it has force angle" },
+	{ LOOP RIG("adc = ( ); dac = ( { channel = \"a\"; signal = \"s\"; } );") "inputs = ( { signal = \"F\"; device = \"r\"; channel = \"a\"; } );", "bad.cfg:3: the rig r has no adc channel \"a\"; it has none" },
+	{ LOOP RIG(CONVERTERS) "blocks = ( " PUSH " );\noutputs = ( { signal = \"f\"; " LIMITS " device = \"r\"; channel = \"force\"; } );", "bad.cfg:4: the rig r has no dac channel \"force\"; it has command" },
+	{ LOOP RIG(CONVERTERS) "blocks = ( " PUSH " );\noutputs = ( { signal = \"f\"; min = -0.05; ramp = 1.0; device = \"r\"; channel = \"command\"; gain = 0.01;\nmax = 0.15; } );", "bad.cfg:5: output f: max 0.15 needs 15 V at channel command, which has -10 to 10 V; with this gain and offset max can be 0.1 at most" },
+	{ LOOP RIG(CONVERTERS) "blocks = ( " PUSH " );\noutputs = ( { signal = \"f\"; max = 0.05; ramp = 1.0; device = \"r\"; channel = \"command\"; gain = 0.01; sign = -1; offset = 0.06;\nmin = -0.05; } );", "bad.cfg:5: output f: min -0.05 needs 11 V at channel command, which has -10 to 10 V; with this gain and offset min can be -0.04 at least" },
 
 	/* record and changes */
 	{ LOOP "blocks = ( " PUSH " );\nrecord = [\"f\",\n\"f\"];", "bad.cfg:5: record names the signal f twice" },
@@ -747,6 +1140,96 @@ TEST(every_block_is_in_every_block)
 	EXPECT_LE(100000 * 200000ull,
 		  (ht_u64)(hytest_experiment_duration(e) * 1e9));
 	EXPECT_EQ(200000, image.header->period_ns);
+	hytest_experiment_free(e);
+}
+
+TEST(every_interlock_is_in_every_block)
+{
+	struct hytest_message message;
+	struct hytest_experiment *e = read_shipped("every-block.cfg", &message);
+	struct ht_image image;
+	ht_u32 kind, i;
+
+	ASSERT_NE(NULL, e)
+		TH_LOG("%s", message.text);
+	ht_image_open(&image, hytest_experiment_image(e, NULL));
+	for (kind = 0; kind < HT_LOCK_KINDS; kind++) {
+		for (i = 0; i < image.header->n_interlocks; i++)
+			if (image.interlocks[i].kind == kind)
+				break;
+		EXPECT_NE(i, image.header->n_interlocks)
+			TH_LOG("%s is not used", hytest_lock_kind_text(kind));
+	}
+	hytest_experiment_free(e);
+}
+
+/* Its values, which the issue names, reach the loop and the rig. */
+TEST(coupled_pendulum_and_its_values)
+{
+	static const char *const sets[] = {
+		"M=0.21", "C=0.11", "K=210", "m=0.12", "l=0.2", "kappa=8e-3", "a=3.5", "omega=15",
+		"delay=0.012",
+	};
+	static const struct {
+		const char *param;
+		double value;
+	} loop[] = {
+		{ "msd.M", 0.21 }, { "msd.C", 0.11 }, { "msd.K", 210 }, { "drive.cos", 3.5 },
+		{ "drive.omega", 15 },
+	}, rig[] = {
+		{ "pendulum.m", 0.12 }, { "pendulum.l", 0.2 }, { "pendulum.kappa", 8e-3 },
+		{ "position.delay", 0.012 }, { "acceleration.delay", 0.012 },
+	};
+	const struct hytest_rig_program *rigs;
+	struct hytest_message message;
+	struct hytest_experiment *e;
+	struct ht_image image;
+	char path[PATH_MAX];
+	uint32_t param;
+	size_t i;
+
+	ASSERT_EQ(0, shipped_path("pendulum-coupled.cfg", path, sizeof(path)));
+	e = hytest_experiment_read(path, sets, COUNT(sets), &message);
+	ASSERT_NE(NULL, e)
+		TH_LOG("%s", message.text);
+	ht_image_open(&image, hytest_experiment_image(e, NULL));
+	EXPECT_EQ(1, in_order(&image));
+	for (i = 0; i < COUNT(loop); i++) {
+		ASSERT_EQ(0, hytest_param_find(image.header, loop[i].param, &param))
+			TH_LOG("%s", loop[i].param);
+		EXPECT_EQ(loop[i].value, image.params[param])
+			TH_LOG("%s", loop[i].param);
+	}
+	ASSERT_EQ(1, hytest_experiment_rigs(e, &rigs));
+	ht_image_open(&image, rigs[0].image);
+	EXPECT_EQ(1, in_order(&image));
+	for (i = 0; i < COUNT(rig); i++) {
+		ASSERT_EQ(0, hytest_param_find(image.header, rig[i].param, &param))
+			TH_LOG("%s", rig[i].param);
+		EXPECT_EQ(rig[i].value, image.params[param])
+			TH_LOG("%s", rig[i].param);
+	}
+	hytest_experiment_free(e);
+}
+
+TEST(shipped_rigs_are_in_order)
+{
+	struct hytest_message message;
+	struct hytest_experiment *e = read_shipped("rigs.cfg", &message);
+	const struct hytest_rig_program *rigs;
+	struct ht_image image;
+	size_t n, i;
+
+	ASSERT_NE(NULL, e)
+		TH_LOG("%s", message.text);
+	EXPECT_EQ(NULL, hytest_experiment_image(e, NULL));
+	n = hytest_experiment_rigs(e, &rigs);
+	EXPECT_LE(2, n);
+	for (i = 0; i < n; i++) {
+		ht_image_open(&image, rigs[i].image);
+		EXPECT_EQ(1, in_order(&image))
+			TH_LOG("%s", rigs[i].name);
+	}
 	hytest_experiment_free(e);
 }
 

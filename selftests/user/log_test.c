@@ -63,6 +63,18 @@ static void attribute_text(const char *path, const char *object, const char *nam
 	H5Fclose(file);
 }
 
+/* A simulated loop has no scans or writes that come late. */
+static void give_ages(unsigned char *records, size_t size, long n)
+{
+	struct hytest_record *record;
+
+	for (; n > 0; n--, records += size) {
+		record = (struct hytest_record *)records;
+		record->scan_age = record->tick % 7;
+		record->write_age = record->tick % 5;
+	}
+}
+
 TEST_F(log, records_come_back_bit_for_bit)
 {
 	const size_t size = hytest_reader_record_size(self->r.reader);
@@ -84,6 +96,7 @@ TEST_F(log, records_come_back_bit_for_bit)
 		ASSERT_LE(0, hytest_wait(self->r.loop, 100 * PERIOD_NS));
 		more = hytest_reader_read(self->r.reader, expected + n * size, 3000 - n);
 		ASSERT_LE(0, more);
+		give_ages(expected + n * size, size, more);
 		ASSERT_EQ(0, hytest_log_records(self->r.log, expected + n * size, more));
 		n += more;
 	}
@@ -152,9 +165,13 @@ TEST_F(log, attributes_tell_of_the_run)
 	ASSERT_EQ(0, rehearse_until(&self->r, 500));
 	ASSERT_EQ(0, hytest_trip(self->r.loop));
 	ASSERT_EQ(0, rehearse_until(&self->r, 1000));
+	self->r.status.lost_scans = 17;
+	self->r.status.failed_writes = 4;
 	ASSERT_EQ(0, rehearse_end(&self->r));
 	EXPECT_EQ(PERIOD_NS, attribute(self->path, "/", "period_ns"));
 	EXPECT_EQ(0, attribute(self->path, "/", "lost_records"));
+	EXPECT_EQ(17, attribute(self->path, "/", "lost_scans"));
+	EXPECT_EQ(4, attribute(self->path, "/", "failed_writes"));
 	EXPECT_EQ(1, attribute(self->path, "/", "complete"));
 	EXPECT_EQ(HT_CAUSE_OPERATOR, attribute(self->path, "/", "trip_cause"));
 	EXPECT_EQ(HT_IMAGE_VERSION, attribute(self->path, "/versions", "image"));
@@ -170,6 +187,44 @@ TEST_F(log, attributes_tell_of_the_run)
 	/* 2001-09-09T01:46:40 UTC, in whatever zone this runs. */
 	attribute_text(self->path, "/", "start_time", text, sizeof(text));
 	EXPECT_EQ(32, strlen(text));
+}
+
+/* As another version of this program would have written it; 0: without a word. */
+static int write_version(const char *path, uint32_t version)
+{
+	hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+	hid_t space = H5Screate(H5S_SCALAR);
+	herr_t result = H5Adelete_by_name(file, "/versions", "log", H5P_DEFAULT);
+	hid_t attribute;
+
+	if (version && result >= 0) {
+		attribute = H5Acreate_by_name(file, "/versions", "log", H5T_NATIVE_UINT32, space,
+					      H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+		result = H5Awrite(attribute, H5T_NATIVE_UINT32, &version);
+		H5Aclose(attribute);
+	}
+	H5Sclose(space);
+	return H5Fclose(file) < 0 || result < 0 ? -1 : 0;
+}
+
+TEST_F(log, another_version_is_refused)
+{
+	struct hytest_message message;
+	char expected[512];
+
+	ASSERT_EQ(0, rehearse_start(&self->r, self->path));
+	ASSERT_EQ(0, rehearse_until(&self->r, 50));
+	ASSERT_EQ(0, rehearse_end(&self->r));
+	EXPECT_EQ(2, attribute(self->path, "/versions", "log"));
+	ASSERT_EQ(0, write_version(self->path, 3));
+	EXPECT_EQ(NULL, hytest_log_open(self->path, &message));
+	snprintf(expected, sizeof(expected), "%s: is a log of version 3, this program reads "
+		 "version 2: use the hytest that wrote it", self->path);
+	EXPECT_STREQ(expected, message.text);
+	/* The first version did not say so. */
+	ASSERT_EQ(0, write_version(self->path, 0));
+	EXPECT_EQ(NULL, hytest_log_open(self->path, &message));
+	EXPECT_NE(NULL, strstr(message.text, "is a log of version 1"));
 }
 
 TEST_F(log, an_existing_file_is_not_overwritten)
@@ -209,7 +264,7 @@ TEST_F(log, what_is_no_log_is_refused)
 	empty = H5Fcreate(self->path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
 	H5Fclose(empty);
 	EXPECT_EQ(NULL, hytest_log_open(self->path, &message));
-	EXPECT_NE(NULL, strstr(message.text, "it has no /image"));
+	EXPECT_NE(NULL, strstr(message.text, "it has no /versions"));
 }
 
 /* Runs and logs in real time until it is killed; tells each tick it has read. */

@@ -56,24 +56,47 @@ struct rehearsal {
 	uint64_t n_records;
 };
 
-/* Overrides may be NULL. */
-static inline int rehearse_open(struct rehearsal *r, const char *const *overrides, size_t n)
+static inline int rehearse_add_rigs(struct rehearsal *r)
 {
-	memset(r, 0, sizeof(*r));
-	r->experiment = hytest_experiment_parse(rehearse_text, "rehearse.cfg", overrides, n,
-						&r->message);
-	if (!r->experiment) {
+	const struct hytest_rig_program *rigs;
+	size_t i, n = hytest_experiment_rigs(r->experiment, &rigs);
+
+	for (i = 0; i < n; i++)
+		if (hytest_sim_add_rig(r->loop, rigs[i].name, rigs[i].image, rigs[i].size))
+			return -1;
+	return 0;
+}
+
+/* Takes over the experiment; its rigs stand before the loop. */
+static inline int rehearse_open_experiment(struct rehearsal *r, struct hytest_experiment *e)
+{
+	r->experiment = e;
+	if (!e) {
 		fprintf(stderr, "%s\n", r->message.text);
 		return -1;
 	}
 	r->image = hytest_experiment_image(r->experiment, &r->image_size);
 	r->loop = hytest_open_sim();
-	if (!r->loop || hytest_take_control(r->loop) ||
+	if (!r->loop || hytest_take_control(r->loop) || rehearse_add_rigs(r) ||
 	    hytest_load(r->loop, r->image, r->image_size))
 		return -1;
 	r->reader = hytest_reader_new(r->loop);
 	r->records = malloc(64 * hytest_reader_record_size(r->reader));
 	return r->records ? 0 : -1;
+}
+
+/* Overrides may be NULL. */
+static inline int rehearse_open_text(struct rehearsal *r, const char *text,
+				     const char *const *overrides, size_t n)
+{
+	memset(r, 0, sizeof(*r));
+	return rehearse_open_experiment(r, hytest_experiment_parse(text, "rehearse.cfg", overrides,
+								   n, &r->message));
+}
+
+static inline int rehearse_open(struct rehearsal *r, const char *const *overrides, size_t n)
+{
+	return rehearse_open_text(r, rehearse_text, overrides, n);
 }
 
 static inline int rehearse_start(struct rehearsal *r, const char *log_path)

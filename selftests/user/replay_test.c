@@ -2,7 +2,8 @@
 /*
  * Replay: identical for what really ran, and the exact place named for what
  * did not. Runs with batches, stops and trips; ticks that were missed, inputs
- * that moved, records that are lost, writers that were killed.
+ * that moved, scans that did not come, records that are lost, writers that were
+ * killed.
  */
 #include <errno.h>
 #include <hdf5.h>
@@ -204,9 +205,11 @@ static const char input_text[] =
 
 #define TICKS 1000
 
-/* Ticks 100, 101 and 102 and then 500 are missed. */
-static void make_records(struct ht_loop *core, unsigned char *records, size_t size, size_t *n)
+/* Ticks 100, 101 and 102 and then 500 are missed; from lost_from on no scan comes. */
+static void make_records(struct ht_loop *core, unsigned char *records, size_t size, size_t *n,
+			 uint64_t lost_from)
 {
+	struct ht_vitals vitals = { 0 };
 	struct hytest_record *record;
 	uint32_t missed = 0;
 	double values[16], input;
@@ -219,8 +222,12 @@ static void make_records(struct ht_loop *core, unsigned char *records, size_t si
 			missed++;
 			continue;
 		}
-		input = sin(0.02 * tick);
+		if (tick >= lost_from)
+			vitals.scan_age++;
+		else
+			input = sin(0.02 * tick);
 		ht_loop_inputs(core, &input);
+		ht_loop_vitals(core, &vitals);
 		ht_loop_tick(core, tick, values);
 		record = (struct hytest_record *)(records + (*n)++ * size);
 		*record = (struct hytest_record){
@@ -228,46 +235,67 @@ static void make_records(struct ht_loop *core, unsigned char *records, size_t si
 			.tick = tick,
 			.time_ns = tick * 1000000,
 			.missed = missed,
-			.state = HYTEST_RUNNING,
+			.state = ht_loop_mode(core) == HT_MODE_TRIPPED ? HYTEST_TRIPPED :
+									 HYTEST_RUNNING,
+			.cause = ht_loop_first_trip(core)->cause,
+			.scan_age = vitals.scan_age,
 		};
 		memcpy(record->value, values, size - sizeof(*record));
 		missed = 0;
 	}
 }
 
-TEST_F(replay, inputs_and_missed_ticks_are_followed)
+static int log_records(const char *path, const struct hytest_log_about *about,
+		       const unsigned char *records, size_t n)
 {
-	struct hytest_experiment *e = hytest_experiment_parse(input_text, "input.cfg", NULL, 0,
-							      &self->message);
-	struct hytest_log_about about = { .experiment = "", .backend = "kernel" };
 	const struct timespec start = { 0 };
 	struct hytest_status status = { 0 };
+	struct hytest_message message;
+	struct hytest_log *log = hytest_log_create(path, about, &message);
+
+	if (!log || hytest_log_started(log, 0, &start) || hytest_log_records(log, records, n))
+		return -1;
+	return hytest_log_close(log, &status, 0, &message);
+}
+
+/* A log of records as a kernel with a device would have made them. */
+static int log_made_records(const char *path, uint64_t lost_from)
+{
+	struct hytest_log_about about = { .experiment = "", .backend = "kernel" };
+	struct hytest_message message;
+	struct hytest_experiment *e = hytest_experiment_parse(input_text, "input.cfg", NULL, 0,
+							      &message);
 	const struct ht_image_header *h;
-	struct ht_error error;
-	struct hytest_log *log;
 	struct ht_loop *core;
 	unsigned char *records;
+	struct ht_error error;
 	ht_u32 environment;
-	size_t size, n;
+	size_t size, n = 0;
+	int result = -1;
 
-	ASSERT_NE(NULL, e);
+	if (!e)
+		return -1;
 	about.image = hytest_experiment_image(e, &about.image_size);
 	h = about.image;
-	ASSERT_GE(16, h->n_records + h->n_outputs);
 	size = sizeof(struct hytest_record) + 8 * (h->n_records + h->n_outputs);
 	records = calloc(TICKS, size);
 	core = calloc(1, ht_loop_bytes(about.image));
-	ASSERT_TRUE(records && core);
 	environment = ht_fpenv_enter();
-	ASSERT_EQ(HT_OK, ht_loop_init(core, about.image, &error));
-	make_records(core, records, size, &n);
+	if (records && core && h->n_records + h->n_outputs <= 16 &&
+	    !ht_loop_init(core, about.image, &error))
+		make_records(core, records, size, &n, lost_from);
 	ht_fpenv_leave(environment);
+	if (n)
+		result = log_records(path, &about, records, n);
+	free(core);
+	free(records);
+	hytest_experiment_free(e);
+	return result;
+}
 
-	log = hytest_log_create(self->path, &about, &self->message);
-	ASSERT_NE(NULL, log);
-	ASSERT_EQ(0, hytest_log_started(log, 0, &start));
-	ASSERT_EQ(0, hytest_log_records(log, records, n));
-	ASSERT_EQ(0, hytest_log_close(log, &status, 0, &self->message));
+TEST_F(replay, inputs_and_missed_ticks_are_followed)
+{
+	ASSERT_EQ(0, log_made_records(self->path, TICKS));
 	ASSERT_EQ(0, hytest_replay_log(self->path, &self->result, &self->message));
 	EXPECT_FALSE(self->result.differs);
 	EXPECT_EQ(TICKS - 4, self->result.ticks);
@@ -278,9 +306,74 @@ TEST_F(replay, inputs_and_missed_ticks_are_followed)
 	EXPECT_TRUE(self->result.differs);
 	EXPECT_EQ(40, self->result.tick);
 	EXPECT_STREQ("signal p", self->result.name);
-	free(core);
-	free(records);
-	hytest_experiment_free(e);
+}
+
+TEST_F(replay, a_trip_by_lost_scans_is_identical)
+{
+	ASSERT_EQ(0, log_made_records(self->path, 700));
+	ASSERT_EQ(0, hytest_replay_log(self->path, &self->result, &self->message));
+	EXPECT_FALSE(self->result.differs);
+	EXPECT_EQ(TICKS - 4, self->result.ticks);
+	/* It is there: two ticks without a scan trip. */
+	ASSERT_EQ(0, disturb(self->path, "/cause", 701 - 4, HT_CAUSE_SCAN ^ HT_CAUSE_NONE));
+	ASSERT_EQ(0, hytest_replay_log(self->path, &self->result, &self->message));
+	EXPECT_TRUE(self->result.differs);
+	EXPECT_EQ(701, self->result.tick);
+}
+
+/* The interlock cuts what the ramp would take a long time for. */
+static const char vital_text[] =
+	"loop = { rate = 1000.0; heartbeat = 1.0; history = 0.512; post_trip = 0.01; };\n"
+	"blocks = ( { name = \"push\"; type = \"fourier\"; out = [\"y\"]; units = [\"m\"];\n"
+	"	     omega = 12.0; cos = [0.5]; } );\n"
+	"outputs = ( { signal = \"y\"; safe = 0.0; min = -1.0; max = 1.0; ramp = 0.01; } );\n"
+	"interlocks = (\n"
+	"	{ name = \"drop\"; kind = \"range\"; signal = \"y\"; low = -2.0; high = 2.0; },\n"
+	"	{ name = \"beat\"; kind = \"heartbeat\"; high = 0.1; action = \"cut\"; }\n"
+	");\n";
+
+TEST_F(replay, a_trip_by_an_interlock_on_the_loop_itself_is_identical)
+{
+	static const char *const actions[] = { "interlocks.[1].action=\"cut\"",
+					       "interlocks.[1].action=\"hold\"" };
+	struct rehearsal r;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		unlink(self->path);
+		ASSERT_EQ(0, rehearse_open_text(&r, vital_text, &actions[i], 1));
+		ASSERT_EQ(0, rehearse_start(&r, self->path));
+		ASSERT_EQ(0, rehearse_until(&r, 300));
+		EXPECT_EQ(HYTEST_TRIPPED, r.status.state);
+		EXPECT_EQ(HT_CAUSE_INTERLOCK, r.status.trip.cause);
+		EXPECT_EQ(1, r.status.trip.index);
+		EXPECT_EQ(i == 0, r.status.safe);
+		ASSERT_EQ(0, rehearse_end(&r));
+		ASSERT_EQ(0, hytest_replay_log(self->path, &self->result, &self->message));
+		EXPECT_FALSE(self->result.differs);
+		EXPECT_EQ(r.n_records, self->result.ticks);
+		rehearse_close(&r);
+	}
+}
+
+TEST_F(replay, a_cut_after_another_trip_is_identical)
+{
+	struct rehearsal r;
+
+	ASSERT_EQ(0, rehearse_open_text(&r, vital_text, NULL, 0));
+	ASSERT_EQ(0, rehearse_start(&r, self->path));
+	ASSERT_EQ(0, rehearse_until(&r, 50));
+	ASSERT_EQ(0, hytest_trip(r.loop));
+	ASSERT_EQ(0, rehearse_until(&r, 90));
+	EXPECT_EQ(0, r.status.safe);
+	ASSERT_EQ(0, rehearse_until(&r, 300));
+	EXPECT_EQ(1, r.status.safe);
+	EXPECT_EQ(HT_CAUSE_OPERATOR, r.status.trip.cause);
+	ASSERT_EQ(0, rehearse_end(&r));
+	ASSERT_EQ(0, hytest_replay_log(self->path, &self->result, &self->message));
+	EXPECT_FALSE(self->result.differs);
+	EXPECT_EQ(r.n_records, self->result.ticks);
+	rehearse_close(&r);
 }
 
 TEST_F(replay, the_log_of_a_killed_writer_is_replayed_as_far_as_it_goes)

@@ -10,6 +10,7 @@
  *
  * States:
  *	empty --LOAD--> loaded --ARM--> armed --START--> running
+ *	(START: EPERM while an interlock without latch is violated)
  *	armed, running or stopping --(any failure)--> tripped --ACK--> loaded
  *	running --STOP--> stopping --(outputs safe)--> loaded
  *
@@ -24,12 +25,12 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define HYTEST_UAPI_VERSION	1
+#define HYTEST_UAPI_VERSION	2
 
 enum hytest_state {
 	HYTEST_EMPTY,		/* no program */
 	HYTEST_LOADED,		/* a program, outputs safe, timer stopped */
-	HYTEST_ARMED,		/* measured and ready to start */
+	HYTEST_ARMED,		/* measured, bound, inputs watched, ready to start */
 	HYTEST_RUNNING,
 	HYTEST_STOPPING,	/* outputs fade to their safe values */
 	HYTEST_TRIPPED,		/* until acknowledged */
@@ -94,6 +95,11 @@ struct hytest_trip {
  *	with each START; this tells one run from another.
  * @batch: number of the last parameter batch in force, 0 for none
  * @safe: 1 if all outputs have their safe values
+ * @lost_scans: scans of inputs that did not come in time since START
+ * @failed_writes: ticks since START at which an output of the tick before had
+ *	not been written
+ * @bound_inputs: inputs that are bound to a channel now
+ * @bound_outputs: outputs that are bound to a channel now
  * @owner: process that has control (in the first namespace), 0 for none
  * @cpu: that the loop runs on
  * @budget_ns: that a dry tick may take
@@ -123,6 +129,10 @@ struct hytest_status {
 	__u32 cpu;
 	__u32 budget_ns;
 	__u32 dry_worst_ns;
+	__aligned_u64 lost_scans;
+	__aligned_u64 failed_writes;
+	__u32 bound_inputs;
+	__u32 bound_outputs;
 	struct hytest_trip trip;
 	struct hytest_histogram lateness;
 	struct hytest_histogram step;
@@ -141,6 +151,10 @@ struct hytest_status {
  * @missed: ticks missed between the record before and this one
  * @state: enum hytest_state during this tick
  * @cause: of the trip, 0 if not tripped
+ * @scan_age: ticks by which the inputs are older than the scan that the tick
+ *	before asked for; 0: as it should be. The worst input.
+ * @write_age: ticks in a row, up to the one before, whose outputs had not been
+ *	written when this tick began; 0: as it should be. The worst output.
  * @value: bits of doubles: the recorded signals, then the outputs applied
  */
 struct hytest_record {
@@ -153,6 +167,8 @@ struct hytest_record {
 	__u32 missed;
 	__u32 state;
 	__u32 cause;
+	__u32 scan_age;
+	__u32 write_age;
 	__aligned_u64 value[];
 };
 
@@ -172,6 +188,8 @@ enum hytest_event_type {
 	HYTEST_EVENT_OVERRUN,		/* value: ns (integer) */
 	HYTEST_EVENT_CONTROL_TAKEN,	/* index: process */
 	HYTEST_EVENT_CONTROL_LEFT,	/* index: process */
+	HYTEST_EVENT_BOUND,		/* value: channels bound (integer) */
+	HYTEST_EVENT_UNBOUND,
 };
 
 /**
@@ -266,14 +284,34 @@ struct hytest_image {
 	__aligned_u64 size;
 };
 
+/* Why a channel of the image could not be bound. */
+enum hytest_bind_problem {
+	HYTEST_BIND_OK,
+	HYTEST_BIND_NO_DEVICE,		/* no device of this name or label */
+	HYTEST_BIND_TWO_DEVICES,	/* more than one: give them labels */
+	HYTEST_BIND_NO_CHANNEL,		/* the device has no such channel in this direction */
+	HYTEST_BIND_NO_VALUE,		/* it can neither be scanned nor read, or not written */
+	HYTEST_BIND_NO_TRIGGER,		/* the device's trigger is not one of this loop */
+	HYTEST_BIND_SCALE,		/* scale or offset cannot be read or make no sense */
+	HYTEST_BIND_REFUSED,		/* the driver refused (error): buffer, read or write */
+	HYTEST_BIND_NO_SCAN,		/* no scan came */
+	HYTEST_BIND_TAKEN,		/* an output that another loop, or another output, drives */
+};
+
+#define HYTEST_MAX_LOCKS	256
+
 /**
- * struct hytest_arm - measure the program and make it ready to start
+ * struct hytest_arm - measure the program, bind its channels, make it ready
  * @cpu: that the loop shall run on
  * @dry_ticks: number of ticks to measure, 1..100000
  * @worst_ns: out: slowest of them
  * @budget_ns: out: limit of the image; worse is ETIME
  * @interlock: out: with EPERM the first interlock that is not healthy
- * @reserved: zero
+ * @problem: out: with ENXIO enum hytest_bind_problem
+ * @channel: out: with ENXIO the input, or number of inputs + output
+ * @error: out: with ENXIO what the driver said, a positive errno, or 0
+ * @unhealthy: out: with EPERM a bit for each interlock that is not healthy;
+ *	HYTEST_IOC_GET_LOCK then shows how they were at that moment
  */
 struct hytest_arm {
 	__u32 cpu;
@@ -281,7 +319,10 @@ struct hytest_arm {
 	__u32 worst_ns;
 	__u32 budget_ns;
 	__u32 interlock;
-	__u32 reserved;
+	__u32 problem;
+	__u32 channel;
+	__u32 error;
+	__aligned_u64 unhealthy[HYTEST_MAX_LOCKS / 64];
 };
 
 /* One changed parameter. */
@@ -346,6 +387,7 @@ struct hytest_lock {
 #define HYTEST_IOC_IMAGE	_IOWR('H', 0x01, struct hytest_image)
 #define HYTEST_IOC_GET_PARAMS	_IOW('H', 0x02, struct hytest_params)
 #define HYTEST_IOC_GET_LOCK	_IOWR('H', 0x03, struct hytest_lock)
+#define HYTEST_IOC_REWIND	_IO('H', 0x04)	/* read() begins with the oldest event kept */
 /* For files opened for writing */
 #define HYTEST_IOC_TRIP		_IO('H', 0x10)
 #define HYTEST_IOC_CONTROL	_IO('H', 0x11)	/* EBUSY: another has it */
