@@ -25,6 +25,10 @@
 #define FIRST_PAUSE_MAX_US	20000
 #define FIRST_PAUSE_MIN_US	100
 
+/* So long a device that goes is kept for its outputs to become safe. */
+#define GOING_MS	2000
+#define GOING_PAUSE_US	500
+
 static DEFINE_MUTEX(bindings_mutex);
 static LIST_HEAD(bindings);
 
@@ -170,14 +174,13 @@ static int write_safe_values(struct hytest_binding *binding, const struct ht_ima
 
 	for (i = 0; i < binding->n_outputs; i++) {
 		struct hytest_port *port = hytest_output_port(binding, i);
-		s64 code;
 
 		if (port->way == HYTEST_UNBOUND)
 			continue;
 		hytest_fpu_begin();
-		code = ht_channel_write(&port->channel, &image->outputs[i].safe);
+		port->safe = ht_channel_write(&port->channel, &image->outputs[i].safe);
 		hytest_fpu_end();
-		ret = hytest_write_port(port, code);
+		ret = hytest_write_port(port, port->safe);
 		if (ret)
 			return hytest_refuse_channel(arm, port->index, HYTEST_BIND_REFUSED, ret);
 	}
@@ -220,14 +223,34 @@ static int await_first_scans(struct hytest_binding *binding, u64 period_ns, stru
 	return 0;
 }
 
-/* A device may have gone while the others were being bound. */
+/* The first port whose node in the device tree has gone, or n_ports(). */
+static u32 find_orphan(struct hytest_binding *binding)
+{
+	u32 i;
+
+	for (i = 0; i < n_ports(binding); i++) {
+		const struct device *tree = binding->ports[i].tree;
+
+		if (tree && !hytest_is_node(binding->loop, tree))
+			break;
+	}
+	return i;
+}
+
+/*
+ * A device may have gone while the others were being bound. What goes before
+ * claim_outputs() is not noted, but IIO devices that have gone do nothing any more.
+ */
 static int make_ready(struct hytest_binding *binding, struct hytest_arm *arm)
 {
+	u32 gone = find_orphan(binding);
 	int ret = 0;
 
 	mutex_lock(&bindings_mutex);
 	if (binding->gone)
-		ret = hytest_refuse_channel(arm, binding->gone_index, HYTEST_BIND_NO_DEVICE, 0);
+		gone = binding->gone_index;
+	if (gone < n_ports(binding))
+		ret = hytest_refuse_channel(arm, gone, HYTEST_BIND_NO_DEVICE, 0);
 	binding->ready = !ret;
 	mutex_unlock(&bindings_mutex);
 	return ret;
@@ -458,12 +481,40 @@ void hytest_device_goes(const void *device)
 	mutex_unlock(&bindings_mutex);
 }
 
+/* Whether an output is on its way to safe and its driver does not refuse. */
+static bool becomes_safe(const struct hytest_binding *binding, const struct hytest_port *port)
+{
+	if (port->way != HYTEST_WRITTEN || READ_ONCE(port->error))
+		return false;
+	return !READ_ONCE(binding->loop->status->safe) || READ_ONCE(port->written) != port->safe;
+}
+
+static bool outputs_become_safe(const struct iio_dev *indio_dev)
+{
+	struct hytest_binding *binding;
+	bool found = false;
+	u32 i;
+
+	mutex_lock(&bindings_mutex);
+	list_for_each_entry(binding, &bindings, list)
+		for (i = binding->n_inputs; i < n_ports(binding) && !found; i++)
+			found = binding->ready && uses(&binding->ports[i], indio_dev) &&
+				becomes_safe(binding, &binding->ports[i]);
+	mutex_unlock(&bindings_mutex);
+	return found;
+}
+
+/* A driver that is taken off in good order still writes until this returns. */
 static int bus_event(struct notifier_block *block, unsigned long event, void *data)
 {
+	const u64 end = ktime_get_ns() + GOING_MS * NSEC_PER_MSEC;
 	struct device *dev = data;
 
-	if (event == BUS_NOTIFY_DEL_DEVICE && hytest_is_iio_device(dev))
-		hytest_device_goes(dev_to_iio_dev(dev));
+	if (event != BUS_NOTIFY_DEL_DEVICE || !hytest_is_iio_device(dev))
+		return NOTIFY_DONE;
+	hytest_device_goes(dev_to_iio_dev(dev));
+	while (outputs_become_safe(dev_to_iio_dev(dev)) && ktime_get_ns() < end)
+		usleep_range(GOING_PAUSE_US, 2 * GOING_PAUSE_US);
 	return NOTIFY_DONE;
 }
 

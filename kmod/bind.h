@@ -16,7 +16,11 @@
 
 #include "hytest.h"
 
+struct attribute_group;
 struct hytest_binding;
+
+/* platform.c: what a loop has in sysfs. */
+extern const struct attribute_group *hytest_groups[];
 
 /* bind.c. Once for the module: triggers of every loop, notifier. */
 int hytest_bind_init(void);

@@ -69,7 +69,8 @@ struct hytest_port {
 	struct ht_channel channel;
 	struct hytest_feed *feed;	/* of an input */
 
-	/* Of an output: the worker's, but done. */
+	/* Of an output: the worker's. Others read done, and of a device that goes the rest. */
+	s64 safe;			/* code of its safe value */
 	int written;			/* code that it has */
 	int error;			/* of the last write, 0: none */
 	unsigned long done;		/* newest label whose code it has */
@@ -155,7 +156,14 @@ int hytest_write_port(struct hytest_port *port, s64 code);
 /* platform.c */
 int hytest_platform_init(void);
 void hytest_platform_exit(void);
-/* The node of a loop, with a reference; NULL: none. */
-struct device *hytest_tree_device(const struct hytest_loop *loop);
+/*
+ * What the node of a loop calls so, or an error: -ENODEV if there is no node. *node gets
+ * it with a reference, or NULL.
+ */
+struct iio_channel *hytest_tree_channel(const struct hytest_loop *loop, const char *name,
+					struct device **node);
+struct gpio_desc *hytest_tree_line(const struct hytest_loop *loop, const char *name,
+				   struct device **node);
+bool hytest_is_node(const struct hytest_loop *loop, const struct device *dev);
 
 #endif

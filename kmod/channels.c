@@ -467,10 +467,7 @@ static int find_in_tree(struct hytest_loop *loop, const char *name, struct hytes
 {
 	struct iio_channel *channel;
 
-	port->tree = hytest_tree_device(loop);
-	if (!port->tree)
-		return -ENODEV;
-	channel = iio_channel_get(port->tree, name);
+	channel = hytest_tree_channel(loop, name, &port->tree);
 	if (IS_ERR(channel))
 		return PTR_ERR(channel);
 	port->iio.indio_dev = iio_device_get(channel->indio_dev);
@@ -523,13 +520,6 @@ static struct gpio_desc *get_line(struct hytest_loop *loop, const char *chip, un
 	return desc;
 }
 
-static struct gpio_desc *find_line_in_tree(struct hytest_loop *loop, const char *name,
-					   struct hytest_port *port)
-{
-	port->tree = hytest_tree_device(loop);
-	return port->tree ? gpiod_get(port->tree, name, GPIOD_IN) : ERR_PTR(-ENODEV);
-}
-
 static enum hytest_bind_problem line_problem(int error)
 {
 	switch (error) {
@@ -557,7 +547,7 @@ static int find_line(struct hytest_loop *loop, const struct ht_image_channel *im
 	u16 number;
 
 	if (!image->device[0])
-		line = find_line_in_tree(loop, image->name, port);
+		line = hytest_tree_line(loop, image->name, &port->tree);
 	else if (!kstrtou16(image->name, 10, &number) && number != U16_MAX)
 		line = get_line(loop, image->device, number);
 	if (IS_ERR(line)) {

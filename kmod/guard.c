@@ -93,7 +93,7 @@ static int reboot_event(struct notifier_block *block, unsigned long event, void 
 	for (i = 0; i < hytest_n_loops; i++) {
 		struct hytest_loop *loop = hytest_loops[i];
 
-		wait_event_timeout(loop->wait, hytest_at_rest(loop), REBOOT_TIMEOUT);
+		hytest_await_rest(loop, REBOOT_TIMEOUT);
 		/* With the channels the last outputs go. */
 		mutex_lock(&loop->mutex);
 		hytest_let_go(loop);

@@ -28,6 +28,7 @@
 
 #include "core/loop.h"
 #include "fpu.h"
+#include "memory.h"
 
 #define HYTEST_EVENTS	1024	/* kept for slow readers, a power of two */
 
@@ -125,6 +126,7 @@ extern struct hytest_loop **hytest_loops;
 extern unsigned int hytest_n_loops;
 void hytest_ask_to_rest(struct hytest_loop *loop, enum ht_action action);
 bool hytest_at_rest(struct hytest_loop *loop);
+void hytest_await_rest(struct hytest_loop *loop, unsigned int timeout);
 
 /* chardev.c */
 extern const struct file_operations hytest_fops;
@@ -167,7 +169,6 @@ void hytest_histogram_reset(struct hytest_histogram *histogram);
 void hytest_histogram_add(struct hytest_histogram *histogram, u64 ns);
 
 /* ring.c */
-void *hytest_alloc(size_t size);
 struct hytest_ring *hytest_ring_alloc(struct hytest_loop *loop, u32 record_size, u32 capacity);
 void hytest_ring_retire(struct hytest_ring *ring);
 int hytest_mmap(struct hytest_loop *loop, struct vm_area_struct *vma);

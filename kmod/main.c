@@ -105,6 +105,7 @@ static struct hytest_loop *make_loop(unsigned int number)
 		.minor = MISC_DYNAMIC_MINOR,
 		.name = loop->name,
 		.fops = &hytest_fops,
+		.groups = hytest_groups,
 		.mode = 0660,
 	};
 	return loop;
@@ -138,16 +139,12 @@ void hytest_ask_to_rest(struct hytest_loop *loop, enum ht_action action)
 	raw_spin_unlock_irqrestore(&loop->lock, flags);
 }
 
-/*
- * No file is open any more, so the loop is at rest or a trip is taking its
- * outputs to safe: that comes first.
- */
-static void await_rest(struct hytest_loop *loop)
+/* After hytest_ask_to_rest(): a trip is taking the outputs to safe. */
+void hytest_await_rest(struct hytest_loop *loop, unsigned int timeout)
 {
-	if (wait_event_timeout(loop->wait, hytest_at_rest(loop), RAMP_TIMEOUT))
+	if (wait_event_timeout(loop->wait, hytest_at_rest(loop), timeout))
 		return;
-	pr_err("%s: outputs are not safe after %u s: cutting them\n", loop->name,
-	       RAMP_TIMEOUT / HZ);
+	pr_err("%s: not at rest after %u s: cutting outputs\n", loop->name, timeout / HZ);
 	hytest_ask_to_rest(loop, HT_ACTION_CUT);
 	wait_event_timeout(loop->wait, hytest_at_rest(loop), 3 * HZ);
 }
@@ -235,8 +232,11 @@ module_init(hytest_init);
 /* Nothing of it is at work any more: timer, wake-ups, channels. */
 static void put_away(struct hytest_loop *loop)
 {
-	await_rest(loop);
+	hytest_await_rest(loop, RAMP_TIMEOUT);
 	hrtimer_cancel(&loop->timer);
+	raw_spin_lock_irq(&loop->lock);
+	loop->ticking = false;	/* even if it was not yet done */
+	raw_spin_unlock_irq(&loop->lock);
 	mutex_lock(&loop->mutex);
 	hytest_let_go(loop);
 	mutex_unlock(&loop->mutex);

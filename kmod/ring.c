@@ -13,12 +13,6 @@
 #include "compat.h"
 #include "hytest.h"
 
-/* Zeroed, charged to the caller, silent when there is none. */
-void *hytest_alloc(size_t size)
-{
-	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
-}
-
 struct hytest_ring *hytest_ring_alloc(struct hytest_loop *loop, u32 record_size, u32 capacity)
 {
 	struct hytest_ring *ring = kzalloc(sizeof(*ring), GFP_KERNEL);

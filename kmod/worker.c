@@ -5,9 +5,12 @@
  * Both run on the loop's CPU with real-time priority. The input worker reads
  * what cannot be scanned, the output worker writes what the tick has left.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/gpio/consumer.h>
+#include <linux/gpio/driver.h>
 #include <linux/iio/iio.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
@@ -20,6 +23,9 @@
 #define LAST_PAUSE_MS	5
 
 #define TAKE_TRIES	3
+
+/* What a reader that is late leaves to others on its CPU, not least to the writer. */
+#define LATE_PAUSE_US	20
 
 int hytest_feed_init(struct hytest_feed *feed, unsigned int bytes)
 {
@@ -143,6 +149,9 @@ static int read_port(struct hytest_port *port, s64 *code)
 		ret = iio_read_channel_attribute(&port->iio, &val, &val2, IIO_CHAN_INFO_PROCESSED);
 		return ret < 0 ? ret : billionths(ret, val, val2, code);
 	default:
+		/* A line whose chip has gone reads as 0, without an error. */
+		if (!gpiod_to_chip(port->line))
+			return -ENODEV;
 		ret = gpiod_get_value_cansleep(port->line);
 		*code = ret;
 		return min(ret, 0);
@@ -181,28 +190,31 @@ static int reader_thread(void *data)
 		WRITE_ONCE(worker->error, ret);
 		if (!ret)
 			hytest_feed_give(&worker->feed, worker->codes, asked);
+		if (READ_ONCE(worker->feed.asked) != asked)
+			usleep_range(LATE_PAUSE_US, 2 * LATE_PAUSE_US);
 	}
 	return 0;
 }
 
 int hytest_write_port(struct hytest_port *port, s64 code)
 {
-	port->error = min(iio_write_channel_raw(&port->iio, code), 0);
-	if (!port->error)
-		port->written = code;
-	return port->error;
+	const int error = min(iio_write_channel_raw(&port->iio, code), 0);
+
+	if (!error)
+		WRITE_ONCE(port->written, code);
+	WRITE_ONCE(port->error, error);
+	return error;
 }
 
-/* Returns whether it is worth to try again. */
-static bool write_all(struct hytest_worker *worker)
+static void write_all(struct hytest_worker *worker)
 {
 	struct hytest_binding *binding = worker->binding;
-	bool all, again = false;
 	const s64 *codes;
+	bool all;
 	u32 i;
 
 	if (!hytest_feed_take(&worker->feed))
-		return false;
+		return;
 	all = xchg(&worker->all, false);
 	codes = worker->feed.taken;
 	for (i = 0; i < binding->n_outputs; i++) {
@@ -214,10 +226,39 @@ static bool write_all(struct hytest_worker *worker)
 			hytest_write_port(port, codes[i]);
 		if (!port->error)
 			WRITE_ONCE(port->done, worker->feed.taken_label);
-		else if (port->error != -ENODEV)
+	}
+}
+
+/* Whatever was written before. Returns whether it is worth to try again. */
+static bool write_safe(struct hytest_binding *binding, bool all)
+{
+	bool again = false;
+	u32 i;
+
+	for (i = 0; i < binding->n_outputs; i++) {
+		struct hytest_port *port = hytest_output_port(binding, i);
+
+		if (port->way == HYTEST_UNBOUND)
+			continue;
+		if (all || port->error)
+			hytest_write_port(port, port->safe);
+		if (port->error && port->error != -ENODEV)
 			again = true;
 	}
 	return again;
+}
+
+static void say_what_is_not_safe(struct hytest_binding *binding)
+{
+	u32 i;
+
+	for (i = 0; i < binding->n_outputs; i++) {
+		const struct hytest_port *port = hytest_output_port(binding, i);
+
+		if (port->way != HYTEST_UNBOUND && port->error && port->written != port->safe)
+			pr_err("%s: output %u did not get its safe value (error %d)\n",
+			       binding->loop->name, i, -port->error);
+	}
 }
 
 static int writer_thread(void *data)
@@ -230,8 +271,9 @@ static int writer_thread(void *data)
 		number = READ_ONCE(worker->feed.newest);
 		write_all(worker);
 	}
-	for (i = 0; i < LAST_TRIES && write_all(worker); i++)
+	for (i = 0; write_safe(worker->binding, !i) && i < LAST_TRIES; i++)
 		msleep(LAST_PAUSE_MS);
+	say_what_is_not_safe(worker->binding);
 	return 0;
 }
 

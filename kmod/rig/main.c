@@ -16,6 +16,7 @@
 #include <linux/vmalloc.h>
 
 #include "check.h"
+#include "memory.h"
 #include "rig.h"
 
 #define MAX_IMAGE_BYTES	SZ_16M
@@ -163,7 +164,7 @@ static void *copy_image(const struct hytest_rig_create *create)
 {
 	/* Never less than a header, so that its fields are there to look at. */
 	const size_t room = max_t(size_t, create->size, sizeof(struct ht_image_header));
-	void *image = __vmalloc(room, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	void *image = hytest_alloc(room);
 
 	if (!image)
 		return ERR_PTR(-ENOMEM);

@@ -17,6 +17,7 @@
 #include <linux/vmalloc.h>
 
 #include "fpu.h"
+#include "memory.h"
 #include "rig.h"
 
 /* Between two points at which others can run. */
@@ -53,7 +54,7 @@ int hytest_plant_build(struct hytest_rig *rig, struct ht_error *error)
 	hytest_fpu_end();
 	if (bytes > MAX_BYTES)
 		return -E2BIG;
-	rig->core = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	rig->core = hytest_alloc(bytes);
 	if (!rig->core)
 		return -ENOMEM;
 	hytest_fpu_begin();

@@ -446,10 +446,19 @@ TEST_F(bind, device_goes_while_armed)
 	EXPECT_EQ(0, loop_arm(self->fd, 0));
 }
 
+/* It goes when its output is safe, here after 50 ticks, not before. */
 TEST_F(bind, device_goes_while_running)
 {
+	long code;
+
+	self->draft->outputs[0].ramp = LEVEL / 0.05;
 	run(_metadata, self);
+	ASSERT_TRUE(view_wait_tick(&self->view, 60));
+	ASSERT_EQ(0, iio_read_int(self->device, "out_voltage0_raw", &code));
+	EXPECT_NE(0, code);
 	ASSERT_EQ(0, replug(&self->device));
+	ASSERT_EQ(0, iio_read_int(self->device, "out_voltage0_raw", &code));
+	EXPECT_EQ(0, code);
 	trip_of_armed(_metadata, self, HT_CAUSE_DEVICE);
 	EXPECT_EQ(0, loop_arm(self->fd, 0));
 	EXPECT_EQ(0, loop_ioctl(self->fd, HYTEST_IOC_START, NULL));
@@ -488,6 +497,24 @@ static bool log_says(int fd, const char *text)
 			return true;
 	}
 	return false;
+}
+
+TEST_F(bind, output_that_is_not_safe_is_told)
+{
+	struct hytest_event event;
+	int log = open_log();
+
+	ASSERT_LE(0, log);
+	self->draft->header.write_ticks = 3;
+	run(_metadata, self);
+	ASSERT_EQ(0, rig_fault(RIG, "write-error -1\n"));
+	ASSERT_TRUE(loop_wait_event(self->fd, HYTEST_EVENT_TRIPPED, &event));
+	EXPECT_TRUE(loop_wait_ack(self->fd));
+	EXPECT_TRUE(log_says(log, "hytest0: output 0 did not get its safe value (error 5)"));
+	close(log);
+	EXPECT_EQ(ENXIO, loop_arm(self->fd, 0));
+	ASSERT_EQ(0, rig_fault(RIG, "none\n"));
+	EXPECT_EQ(0, loop_arm(self->fd, 0));
 }
 
 /* Refused, and the log says who is in the way. */

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names of the device tree, looked up in a small sysfs made of files: two
- * converters with different numbers of cells, and nodes for loops 0 and 1.
+ * Names of the device tree, looked up in a small sysfs made of files, with nodes
+ * for loops 0 and 1. What the module really writes there: selftests/board.
  */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "kselftest_harness.h"
 
 #include "../../user/tree.h"
-
-#define NODES	"/bus/platform/drivers/hytest"
-#define IIO	"/bus/iio/devices"
 
 FIXTURE(tree) {
 	char root[64];
@@ -23,7 +19,7 @@ FIXTURE(tree) {
 };
 
 /* Makes the directories on the way, too. */
-static void write_property(const char *root, const char *name, const char *bytes, size_t size)
+static void write_file(const char *root, const char *name, const char *text)
 {
 	char path[PATH_MAX];
 	char *slash;
@@ -38,29 +34,18 @@ static void write_property(const char *root, const char *name, const char *bytes
 	file = fopen(path, "w");
 	if (!file)
 		abort();
-	fwrite(bytes, 1, size, file);
+	fputs(text, file);
 	fclose(file);
 }
 
 FIXTURE_SETUP(tree)
 {
-	/* A converter of one channel needs no cell to say which. */
-	static const char channels[] = "\0\0\0\7\0\0\0\2\0\0\1\7\0\0\0\7\0\0\0\3";
-	static const char names[] = "force\0position\0angle";
-
 	strcpy(self->root, "/tmp/tree.XXXXXX");
 	ASSERT_NE(NULL, mkdtemp(self->root));
-	write_property(self->root, IIO "/iio:device0/of_node/phandle", "\0\0\0\7", 4);
-	write_property(self->root, IIO "/iio:device0/of_node/#io-channel-cells", "\0\0\0\1", 4);
-	write_property(self->root, IIO "/iio:device1/name", "no node\n", 8);
-	write_property(self->root, IIO "/iio:device2/of_node/phandle", "\0\0\1\7", 4);
-	write_property(self->root, IIO "/iio:device2/of_node/#io-channel-cells", "\0\0\0\0", 4);
-	write_property(self->root, NODES "/first/of_node/io-channels", channels,
-		       sizeof(channels) - 1);
-	write_property(self->root, NODES "/first/of_node/io-channel-names", names, sizeof(names));
-	write_property(self->root, NODES "/second/of_node/hytest,loop", "\0\0\0\1", 4);
-	write_property(self->root, NODES "/second/of_node/io-channels", "\0\0\1\7\0\0\0\77", 8);
-	write_property(self->root, NODES "/second/of_node/io-channel-names", "force\0gone", 11);
+	write_file(self->root, "/class/misc/hytest0/channels",
+		   "iio:device0 force\niio:device12 position\niio:device0 left angle\n");
+	write_file(self->root, "/class/misc/hytest1/channels", "iio:device2 force\niio:device2 cu");
+	write_file(self->root, "/class/misc/hytest2/channels", "");
 }
 
 FIXTURE_TEARDOWN(tree)
@@ -76,8 +61,8 @@ TEST_F(tree, finds_the_converter_of_a_name)
 	ASSERT_TRUE(hytest_tree_find(self->root, 0, "force", self->id, sizeof(self->id)));
 	EXPECT_STREQ("iio:device0", self->id);
 	ASSERT_TRUE(hytest_tree_find(self->root, 0, "position", self->id, sizeof(self->id)));
-	EXPECT_STREQ("iio:device2", self->id);
-	ASSERT_TRUE(hytest_tree_find(self->root, 0, "angle", self->id, sizeof(self->id)));
+	EXPECT_STREQ("iio:device12", self->id);
+	ASSERT_TRUE(hytest_tree_find(self->root, 0, "left angle", self->id, sizeof(self->id)));
 	EXPECT_STREQ("iio:device0", self->id);
 }
 
@@ -85,17 +70,19 @@ TEST_F(tree, each_loop_has_its_node)
 {
 	ASSERT_TRUE(hytest_tree_find(self->root, 1, "force", self->id, sizeof(self->id)));
 	EXPECT_STREQ("iio:device2", self->id);
-	EXPECT_FALSE(hytest_tree_find(self->root, 1, "angle", self->id, sizeof(self->id)));
+	EXPECT_FALSE(hytest_tree_find(self->root, 1, "position", self->id, sizeof(self->id)));
 	EXPECT_FALSE(hytest_tree_find(self->root, 2, "force", self->id, sizeof(self->id)));
+	EXPECT_FALSE(hytest_tree_find(self->root, 3, "force", self->id, sizeof(self->id)));
 }
 
 TEST_F(tree, what_is_not_there_is_not_found)
 {
 	EXPECT_FALSE(hytest_tree_find(self->root, 0, "forc", self->id, sizeof(self->id)));
 	EXPECT_FALSE(hytest_tree_find(self->root, 0, "forces", self->id, sizeof(self->id)));
+	EXPECT_FALSE(hytest_tree_find(self->root, 0, "angle", self->id, sizeof(self->id)));
 	EXPECT_FALSE(hytest_tree_find(self->root, 0, "", self->id, sizeof(self->id)));
-	/* Its driver is not loaded. */
-	EXPECT_FALSE(hytest_tree_find(self->root, 1, "gone", self->id, sizeof(self->id)));
+	/* The page was full in the middle of a line. */
+	EXPECT_FALSE(hytest_tree_find(self->root, 1, "cu", self->id, sizeof(self->id)));
 	EXPECT_FALSE(hytest_tree_find("/nowhere", 0, "force", self->id, sizeof(self->id)));
 }
 
