@@ -167,6 +167,7 @@ static void exchange(struct hytest_loop *loop, struct parts *parts)
 	status->failed_writes = 0;
 	status->batch = 0;
 	status->safe = 1;
+	status->write_age = 0;
 	hytest_histogram_reset(&status->lateness);
 	hytest_histogram_reset(&status->step);
 	hytest_event(loop, h ? HYTEST_EVENT_LOADED : HYTEST_EVENT_UNLOADED, 0, 0, 0);
@@ -461,6 +462,7 @@ static void clear_run(struct hytest_loop *loop)
 	status->failed_writes = 0;
 	status->batch = 0;
 	status->safe = 1;
+	status->write_age = 0;
 	memset(&status->trip, 0, sizeof(status->trip));
 	hytest_histogram_reset(&status->lateness);
 	hytest_histogram_reset(&status->step);

@@ -136,6 +136,9 @@ static bool follow_core(struct hytest_loop *loop)
 {
 	const enum hytest_state before = hytest_state(loop);
 
+	/* Once safe and written it stays so, also if the device goes then. */
+	if (!loop->status->safe || loop->status->write_age)
+		loop->status->write_age = loop->vitals.write_age;
 	loop->status->safe = ht_loop_safe(loop->core);
 	switch (ht_loop_mode(loop->core)) {
 	case HT_MODE_STOPPING:

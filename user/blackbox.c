@@ -72,6 +72,15 @@ bool hytest_is_held(const void *bytes, const struct hytest_status *status)
 	       image.interlocks[trip->index].action == HT_ACTION_HOLD;
 }
 
+const char *hytest_safety_text(const void *image, const struct hytest_status *status)
+{
+	if (status->safe)
+		return status->write_age ? "to be safe, but the device does not take them: "
+					   "make the rig safe by hand" : "safe";
+	return hytest_is_held(image, status) ? "held; hytest ack takes them to safe" :
+					       "not safe yet";
+}
+
 void hytest_black_box_wait(struct hytest_loop *loop)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };

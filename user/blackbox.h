@@ -52,5 +52,7 @@ void hytest_black_box_wait(struct hytest_loop *loop);
 
 /* Whether the trip holds the outputs where they are. */
 bool hytest_is_held(const void *image, const struct hytest_status *status);
+/* "Outputs are ..." */
+const char *hytest_safety_text(const void *image, const struct hytest_status *status);
 
 #endif

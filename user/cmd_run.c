@@ -608,9 +608,7 @@ static void print_summary(const struct run *run)
 		return;
 	hytest_trip_text(run->image, &s->trip, trip, sizeof(trip));
 	fprintf(stderr, "hytest: tripped: %s\n", trip);
-	fprintf(stderr, "hytest: outputs are %s\n", s->safe ? "safe" :
-		hytest_is_held(run->image, s) ? "held; hytest ack takes them to safe" :
-						"not safe yet");
+	fprintf(stderr, "hytest: outputs are %s\n", hytest_safety_text(run->image, s));
 }
 
 static void print_json(const struct run *run, int status)
@@ -628,7 +626,7 @@ static void print_json(const struct run *run, int status)
 	json_string(json, "title", hytest_experiment_title(run->experiment));
 	json_string(json, "backend", hytest_backend_name(run->loop));
 	json_string(json, "state", hytest_state_text(s->state));
-	json_bool(json, "safe", s->safe);
+	json_bool(json, "safe", s->safe && !s->write_age);
 	json_unsigned(json, "ticks", s->tick);
 	json_unsigned(json, "period_ns", s->period_ns);
 	json_number(json, "seconds", s->tick * (s->period_ns * 1e-9));

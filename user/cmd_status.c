@@ -104,7 +104,7 @@ static void print_view(FILE *out, const struct view *view)
 
 	fprintf(out, "loop %u (%s): %s, outputs %s", view->info.loop,
 		hytest_backend_name(view->loop), hytest_state_text(s->state),
-		s->safe ? "safe" : "not safe");
+		!s->safe ? "not safe" : s->write_age ? "could not be made safe" : "safe");
 	if (s->owner)
 		fprintf(out, ", controlled by process %u", s->owner);
 	fputc('\n', out);
@@ -153,7 +153,7 @@ static void json_view(struct json *json, const struct view *view)
 	json_unsigned(json, "loop", view->info.loop);
 	json_string(json, "backend", hytest_backend_name(view->loop));
 	json_string(json, "state", hytest_state_text(s->state));
-	json_bool(json, "safe", s->safe);
+	json_bool(json, "safe", s->safe && !s->write_age);
 	json_unsigned(json, "owner", s->owner);
 	json_unsigned(json, "program", s->program);
 	json_unsigned(json, "loop_bytes", view->info.loop_bytes);

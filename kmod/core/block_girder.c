@@ -67,9 +67,12 @@ static int prepare(const struct ht_block *b, ht_u32 *item)
 	ht_u32 i, j;
 
 	(void)item;
-	for (i = 0; i < DOFS; i++)
-		for (j = 0; j < DOFS; j++)
-			d->K[i][j] = d->M[i][j] = 0.0;
+	for (i = 0; i < DOFS; i++) {
+		for (j = 0; j < DOFS; j++) {
+			d->K[i][j] = 0.0;
+			d->M[i][j] = 0.0;
+		}
+	}
 	d->K[0][0] = b->field[EA][0] / length;
 	d->K[1][1] = 12.0 * bending / (length * length);
 	d->K[1][2] = -6.0 * bending / length;

@@ -8,8 +8,8 @@
  *
  * Inputs: the acceleration of the pivot ya'' [m/s^2], and optionally u
  * [rad/s^2], the PD term of eq. (22), which acts on theta'' as it is (not
- * divided by m l^2), and the torque T of a motor on the pivot [N m]. Outputs: theta [rad], theta' [rad/s], theta'' [rad/s^2],
- * F [N].
+ * divided by m l^2), and the torque T of a motor on the pivot [N m]. Outputs:
+ * theta [rad], theta' [rad/s], theta'' [rad/s^2], F [N].
  *
  * From tick to tick it is integrated by the classical fourth-order Runge-Kutta
  * scheme in "substeps" equal steps, with inputs on the straight line between

@@ -291,6 +291,8 @@ static int check_safe(struct bench *bench, const struct fault_case *c, struct ou
 
 	if (bench->status.state != HYTEST_TRIPPED || !bench->status.safe)
 		return bench_fail(bench, "not safe");
+	if (!bench->status.write_age == c->deaf)
+		return bench_fail(bench, "written or not: %u ticks", bench->status.write_age);
 	/* The fault may be in the way of looking. */
 	if (bench_clear(bench))
 		return -1;

@@ -94,12 +94,15 @@ struct hytest_trip {
  * @start_ns: CLOCK_MONOTONIC of tick 0. Ticks and records are numbered anew
  *	with each START; this tells one run from another.
  * @batch: number of the last parameter batch in force, 0 for none
- * @safe: 1 if all outputs have their safe values
+ * @safe: 1 if all outputs have been commanded to their safe values
  * @lost_scans: scans of inputs that did not come in time since START
  * @failed_writes: ticks since START at which an output of the tick before had
  *	not been written
  * @bound_inputs: inputs that are bound to a channel now
  * @bound_outputs: outputs that are bound to a channel now
+ * @write_age: ticks in a row whose outputs could not be written; what is safe but
+ *	was not written may still be anywhere
+ * @reserved: zero
  * @owner: process that has control (in the first namespace), 0 for none
  * @cpu: that the loop runs on
  * @budget_ns: that a dry tick may take
@@ -133,6 +136,8 @@ struct hytest_status {
 	__aligned_u64 failed_writes;
 	__u32 bound_inputs;
 	__u32 bound_outputs;
+	__u32 write_age;
+	__u32 reserved;
 	struct hytest_trip trip;
 	struct hytest_histogram lateness;
 	struct hytest_histogram step;
