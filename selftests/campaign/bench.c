@@ -204,13 +204,26 @@ static int come_to_rest(struct bench *bench)
 	return bench_fail(bench, "the loop is still %s", hytest_state_text(bench->status.state));
 }
 
+/* Leaves the other loop as it was: empty. */
+static void end_hog(struct bench *bench)
+{
+	unsigned int i;
+
+	if (bench->hog < 0)
+		return;
+	loop_ioctl(bench->hog, HYTEST_IOC_TRIP, NULL);
+	for (i = 0; i < REST_MS && loop_ioctl(bench->hog, HYTEST_IOC_ACK, NULL); i++)
+		sleep_ms(1);
+	loop_ioctl(bench->hog, HYTEST_IOC_UNLOAD, NULL);
+	close(bench->hog);
+	bench->hog = -1;
+}
+
 int bench_unload(struct bench *bench)
 {
 	int error, result;
 
-	if (bench->hog >= 0)
-		close(bench->hog);
-	bench->hog = -1;
+	end_hog(bench);
 	result = come_to_rest(bench);
 	if (bench->triggers)
 		hytest_triggers_restore(bench->triggers);
