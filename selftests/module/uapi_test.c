@@ -29,9 +29,10 @@ TEST(layout)
 	EXPECT_EQ(88, offsetof(struct hytest_status, batch));
 	EXPECT_EQ(112, offsetof(struct hytest_status, lost_scans));
 	EXPECT_EQ(128, offsetof(struct hytest_status, bound_inputs));
-	EXPECT_EQ(136, offsetof(struct hytest_status, trip));
-	EXPECT_EQ(176, offsetof(struct hytest_status, lateness));
-	EXPECT_EQ(176 + 2 * 1056, sizeof(struct hytest_status));
+	EXPECT_EQ(136, offsetof(struct hytest_status, write_age));
+	EXPECT_EQ(144, offsetof(struct hytest_status, trip));
+	EXPECT_EQ(184, offsetof(struct hytest_status, lateness));
+	EXPECT_EQ(184 + 2 * 1056, sizeof(struct hytest_status));
 	EXPECT_EQ(48, offsetof(struct hytest_record, scan_age));
 	EXPECT_EQ(56, sizeof(struct hytest_record));
 	EXPECT_EQ(56, offsetof(struct hytest_record, value));
