@@ -66,3 +66,18 @@ int hytest_check_image(const void *image, size_t size, u32 kind, struct ht_error
 	return 0;
 }
 EXPORT_SYMBOL_GPL(hytest_check_image);
+
+static_assert(sizeof(struct hytest_refusal) == sizeof(struct ht_error));
+
+int hytest_refuse(struct hytest_refusal *refusal, const struct ht_error *error)
+{
+	*refusal = (struct hytest_refusal){
+		.code = error->code,
+		.where = error->where,
+		.index = error->index,
+		.item = error->item,
+		.value = error->value,
+	};
+	return -EINVAL;
+}
+EXPORT_SYMBOL_GPL(hytest_refuse);

@@ -4,6 +4,7 @@
 #define HYTEST_CHECK_H
 
 #include <linux/types.h>
+#include <uapi/linux/hytest.h>
 
 #include "core/image.h"
 
@@ -12,5 +13,8 @@
  * its size. Returns 0, or -EINVAL and says why in *error.
  */
 int hytest_check_image(const void *image, size_t size, u32 kind, struct ht_error *error);
+
+/* Tells the caller of a system call why; returns -EINVAL. */
+int hytest_refuse(struct hytest_refusal *refusal, const struct ht_error *error);
 
 #endif

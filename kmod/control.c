@@ -21,19 +21,6 @@
 #define MAX_DRY_TICKS	100000
 
 static_assert(sizeof(struct hytest_change) == sizeof(struct ht_change));
-static_assert(sizeof(struct hytest_refusal) == sizeof(struct ht_error));
-
-static int refuse(struct hytest_refusal *refusal, const struct ht_error *error)
-{
-	*refusal = (struct hytest_refusal){
-		.code = error->code,
-		.where = error->where,
-		.index = error->index,
-		.item = error->item,
-		.value = error->value,
-	};
-	return -EINVAL;
-}
 
 /* The state, not in the middle of a tick that is about to change it. */
 static enum hytest_state settled_state(struct hytest_loop *loop)
@@ -91,7 +78,7 @@ static int check_image(struct parts *parts, struct hytest_load *load)
 	struct ht_error error = { 0 };
 
 	if (hytest_check_image(parts->image, parts->image_bytes, HT_IMAGE_LOOP, &error))
-		return refuse(&load->refusal, &error);
+		return hytest_refuse(&load->refusal, &error);
 	hytest_fpu_begin();
 	parts->core_bytes = ht_loop_bytes(parts->image);
 	hytest_fpu_end();
@@ -123,7 +110,7 @@ static int build_parts(struct hytest_loop *loop, struct parts *parts, struct hyt
 	hytest_fpu_begin();
 	code = ht_loop_init(parts->core, parts->image, &error);
 	hytest_fpu_end();
-	return code ? refuse(&load->refusal, &error) : 0;
+	return code ? hytest_refuse(&load->refusal, &error) : 0;
 }
 
 /* Puts a program in place of the one that is there; nothing ticks. */
@@ -691,7 +678,7 @@ int hytest_change(struct hytest_loop *loop, struct hytest_batch *batch,
 	code = ht_program_stage(ht_loop_program(loop->core), changes, batch->count, &error);
 	hytest_fpu_end();
 	if (code)
-		return refuse(&batch->refusal, &error);
+		return hytest_refuse(&batch->refusal, &error);
 	return commit(loop, batch);
 }
 

@@ -137,25 +137,15 @@ static void remove_rig(struct hytest_rig *rig)
 	free_rig(rig);
 }
 
-static int refuse(struct hytest_rig_create *create, const struct ht_error *error)
-{
-	create->refusal = (struct hytest_refusal){
-		.code = error->code,
-		.where = error->where,
-		.index = error->index,
-		.item = error->item,
-		.value = error->value,
-	};
-	return -EINVAL;
-}
-
 static int check_request(struct hytest_rig_create *create)
 {
 	memset(&create->refusal, 0, sizeof(create->refusal));
 	if (!is_good_name(create->name))
-		return refuse(create, &(struct ht_error){ .code = HT_ERR_NAME });
+		return hytest_refuse(&create->refusal,
+				     &(struct ht_error){ .code = HT_ERR_NAME });
 	if (create->reserved)
-		return refuse(create, &(struct ht_error){ .code = HT_ERR_RESERVED });
+		return hytest_refuse(&create->refusal,
+				     &(struct ht_error){ .code = HT_ERR_RESERVED });
 	return create->size > MAX_IMAGE_BYTES ? -EFBIG : 0;
 }
 
@@ -190,7 +180,7 @@ static int create_rig(struct hytest_rig_create *create)
 		return PTR_ERR(image);
 	rig = make_rig(create->name, image, create->size, &error);
 	if (IS_ERR(rig))
-		return error.code ? refuse(create, &error) : PTR_ERR(rig);
+		return error.code ? hytest_refuse(&create->refusal, &error) : PTR_ERR(rig);
 	ret = add_rig(rig, &create->device);
 	if (ret)
 		free_rig(rig);

@@ -5,7 +5,6 @@
  * for the shipped files the rules that every program has to keep.
  */
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include "../../user/libhytest.h"
 #include "../../user/param_names.h"
 #include "../../user/words.h"
+#include "shipped.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -993,24 +993,6 @@ TEST(programs_that_need_absurd_memory_are_refused)
 	EXPECT_EQ(NULL, parse(text, &message));
 	EXPECT_NE(NULL, strstr(message.text, "the program needs 385 MiB of memory; at most 256 MiB"))
 		TH_LOG("%s", message.text);
-}
-
-/* The shipped experiments lie in the tree that this program was built in. */
-static int shipped_path(const char *name, char *path, size_t size)
-{
-	char exe[PATH_MAX], *at = exe;
-	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-	if (length < 0)
-		return -1;
-	exe[length] = '\0';
-	while (strcmp(at = dirname(at), "/")) {
-		snprintf(path, size, "%s/user/experiments/%s", at, name);
-		if (!access(path, R_OK))
-			return 0;
-	}
-	snprintf(path, size, "user/experiments/%s", name);
-	return access(path, R_OK);
 }
 
 static struct hytest_experiment *read_shipped(const char *name, struct hytest_message *message)
