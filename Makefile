@@ -68,7 +68,7 @@ check:
 	@scripts/check
 
 check-long:
-	@scripts/check $$(scripts/check --list) smp-6.1
+	@HYTEST_TICKS=300000 scripts/check $$(scripts/check --list) smp-6.1
 
 demo:
 	@scripts/demo
