@@ -349,7 +349,7 @@ static int write_fault(const struct hytest_options *o, int fd, const char *name,
 	const ssize_t size = strlen(line);
 
 	if (write(fd, line, size) == size)
-		return report(o, "told", &name, 1);
+		return report(o, "faults changed:", &name, 1);
 	if (errno == EINVAL)
 		return hytest_fail(o, HYTEST_EXIT_USAGE, "rig %s has no fault \"%s\": kind, channel "
 				   "or value is wrong, see hytest rig --help", name, line);
